@@ -1,0 +1,1 @@
+"""What has been defined in files: agents, and the context a project gives them."""
