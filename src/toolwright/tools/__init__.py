@@ -1,0 +1,1 @@
+"""What can be called: defining tools, naming them, and deciding which are offered."""

@@ -1,0 +1,1 @@
+"""How files of each kind become something a model can read. Everything here blocks."""
