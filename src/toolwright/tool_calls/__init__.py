@@ -1,0 +1,1 @@
+"""What happens to one call. Start reading at ``pipeline.py``."""

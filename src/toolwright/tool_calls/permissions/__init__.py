@@ -1,0 +1,1 @@
+"""Rules → allow, ask, deny. Pure: asking a person is done by the pipeline."""
