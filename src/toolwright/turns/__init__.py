@@ -1,0 +1,1 @@
+"""One request to a model after another, and the calls between them, until it has nothing more to do."""
