@@ -1,0 +1,1 @@
+"""Processes that outlive the call that started them."""

@@ -1,0 +1,1 @@
+"""Places that keep large results and files whole."""

@@ -1,0 +1,1 @@
+"""What time it is."""

@@ -1,0 +1,1 @@
+"""Ways to hook handlers outside this process."""

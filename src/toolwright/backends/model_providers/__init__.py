@@ -1,0 +1,1 @@
+"""Who is asked: providers of models, each speaking one protocol; scripted and recorded ones among them."""

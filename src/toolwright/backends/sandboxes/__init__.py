@@ -1,0 +1,1 @@
+"""Places to run programs in: bubblewrap, none at all, and a scripted one for tests."""

@@ -1,0 +1,1 @@
+"""Where web searches go: Brave, Tavily, an own SearXNG, or a script."""

@@ -1,0 +1,1 @@
+"""What a person accepted of MCP servers, kept."""

@@ -1,0 +1,1 @@
+"""The history of the database's tables, run by alembic."""
