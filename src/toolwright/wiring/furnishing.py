@@ -1,0 +1,420 @@
+"""What a session works with in this process, built when it first runs: its tools, its model, its prompt."""
+
+import hashlib
+import logging
+import os
+import random
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+
+from anyio.to_thread import run_sync
+
+from toolwright.backends.blobs.files import FileBlobs
+from toolwright.catalog.context_files import ContextFiles
+from toolwright.contracts.definitions import ClientToolDefinition, EnvironmentDefinition
+from toolwright.contracts.errors import EngineFault, ToolwrightError
+from toolwright.contracts.events import PermissionsChanged
+from toolwright.contracts.hooks import Hook
+from toolwright.contracts.models import Preamble, ToolDefinition
+from toolwright.contracts.permissions import ApprovalAnswer, ApprovalRequest, RuleChange
+from toolwright.contracts.ports import Clock
+from toolwright.contracts.tool import Offered, Tool
+from toolwright.sessions.budgets import narrower
+from toolwright.sessions.children import Children
+from toolwright.sessions.journal import OBSERVED, Journal
+from toolwright.sessions.rights import ABOUT_CHILDREN, Rights
+from toolwright.sessions.service import Sessions
+from toolwright.sessions.state import SessionState
+from toolwright.settings import Loaded
+from toolwright.tool_calls.permissions.subject import Policy
+from toolwright.tool_calls.redaction import scrubbed
+from toolwright.tools.custom import ClientTool
+from toolwright.tools.deferring import read_when
+from toolwright.tools.mcp.servers import SessionServers
+from toolwright.turns.call_log import CallLog
+from toolwright.turns.limits import call_quotas
+from toolwright.turns.parts import Compaction, ModelLookup, TurnParts
+from toolwright.turns.prompt import PromptInputs, Surroundings, system_parts
+from toolwright.turns.retrying import Retries
+from toolwright.wiring import seen_files
+from toolwright.wiring.agents import project_agents
+from toolwright.wiring.context import context_files
+from toolwright.wiring.house import House, Wanted, build
+from toolwright.wiring.mcp import EngineServers
+from toolwright.wiring.ports import RESULTS
+from toolwright.wiring.rights import Member, below
+from toolwright.wiring.sampling import Used
+from toolwright.wiring.server_door import ServerDoor
+from toolwright.wiring.shelf import Shelf
+from toolwright.wiring.staff import HouseStaff
+from toolwright.wiring.storage import session_folder
+
+log = logging.getLogger(__name__)
+
+
+class SessionsDoor:
+    """Leads to the sessions of an engine; what they work with is made before they are."""
+
+    def __init__(self) -> None:
+        self._sessions: Sessions | None = None
+
+    def open(self, sessions: Sessions) -> None:
+        """Say which they are."""
+        self._sessions = sessions
+
+    @property
+    def sessions(self) -> Sessions:
+        if self._sessions is None:
+            raise EngineFault("a session was furnished before there were sessions")
+        return self._sessions
+
+
+class Later:
+    """The approver of a session: whoever is asked answers by an event of the log."""
+
+    async def ask(self, request: ApprovalRequest) -> ApprovalAnswer | None:
+        del request
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Furnishing:
+    """What all sessions of an engine have in common."""
+
+    load: Callable[[str], Loaded]
+    """The settings of a project folder."""
+    lookup: ModelLookup
+    model: str
+    """The model of agents that name none."""
+    clock: Clock
+    tools: tuple[Tool, ...] = ()
+    builtins: Collection[str] | None = None
+    hooks: tuple[Hook, ...] = ()
+    can_ask: bool = True
+    bypass_enabled: bool = False
+    bare: bool = False
+    """Without context files and surroundings in the prompt: sessions that work in no project."""
+    chance: Callable[[], float] = field(default=random.SystemRandom().random)
+    door: SessionsDoor = field(default_factory=SessionsDoor)
+    servers: EngineServers = field(default_factory=EngineServers)
+    used: Used = field(default_factory=Used)
+    """How often MCP servers asked a model."""
+
+    async def __call__(self, journal: Journal) -> "Furniture":
+        """Build one session's. May raise ToolwrightError."""
+        state = journal.state
+        loaded = in_environment(self.load(state.created.project), state.created.environment)
+        above = await self.door.sessions.families.lineage(state) if state.created.parent_id else []
+        line = tuple(_member(loaded, one) for one in (*above, state))
+        staff = await self._staff(loaded, state, line)
+        shelf = self._shelf(loaded, journal)
+        door = self._server_door(loaded, journal, (above[0] if above else state).session_id)
+        servers = await self.servers.of_session(loaded, line[-1].agent, door.given)
+        wanted = self._wanted(journal, line, self._children(state, staff), shelf)
+        house = build(loaded, replace(wanted, servers=servers))
+        if staff is not None:
+            staff.rights_of = lambda member: below(house.ground, house.line.own, member)
+        try:
+            if servers is not None:
+                door.open(house, shelf)
+                await self._connect(house, servers, state)
+            return await self._furniture(journal, loaded, house, line[-1])
+        except BaseException:
+            await house.close()
+            raise
+
+    async def _staff(self, loaded: Loaded, state: SessionState, line: Sequence[Member]) -> HouseStaff | None:
+        """Return the agents that the session may start; None where the tools for that are not wanted."""
+        if self.builtins is not None and not ABOUT_CHILDREN & set(self.builtins):
+            return None
+        named = [set(member.agent.agents) for member in line if member.agent.agents is not None]
+        return HouseStaff(
+            loaded,
+            await run_sync(project_agents, loaded),
+            state,
+            may_start=lambda name: all(name in names for names in named),
+            lookup=self.lookup,
+            model=self.model,
+        )
+
+    def _children(self, state: SessionState, staff: HouseStaff | None) -> Children | None:
+        live = self.door.sessions.at_hand(state.session_id) if staff is not None else None
+        return Children(self.door.sessions, live, staff) if live is not None and staff is not None else None
+
+    def _shelf(self, loaded: Loaded, journal: Journal) -> Shelf:
+        """Return where the session's tools wait to be asked for."""
+        settings, state = loaded.settings.tool_search, journal.state
+
+        def window() -> int:
+            written = state.conversation.model or state.agent.model or self.model
+            return self.lookup(written).profile.context_window
+
+        return Shelf(
+            journal,
+            when=read_when(settings.mode),
+            window=window,
+            wait=settings.wait_seconds,
+        )
+
+    def _wanted(
+        self, journal: Journal, line: tuple[Member, ...], children: Children | None, shelf: Shelf
+    ) -> Wanted:
+        state = journal.state
+        return Wanted(
+            line=line,
+            children=children,
+            shelf=shelf,
+            client_tools=state.created.parent_id is None,
+            tools=(*self.tools, *map(_client_tool, line[-1].agent.client_tools)),
+            builtins=self.builtins,
+            session=state.session_id,
+            session_dir=line[-1].session_dir,
+            agent=line[-1].agent,
+            approver=Later() if self.can_ask else None,
+            sink=journal,
+            told=OBSERVED,
+            journal=CallLog(journal),
+            hooks=self.hooks,
+            bypass_enabled=self.bypass_enabled,
+            on_changes=lambda changes: journal.record(PermissionsChanged(changes=tuple(changes))),
+        )
+
+    async def _furniture(self, journal: Journal, loaded: Loaded, house: House, member: Member) -> "Furniture":
+        state, settings = journal.state, loaded.settings
+        redact = house.pipeline.parts.redact
+        if redact is not None:
+            journal.scrub = lambda event: scrubbed(event, redact)
+        _move(house, state)
+        if state.conversation.call_ids:  # without a call it has seen nothing
+            await run_sync(seen_files.restore, member.session_dir, house.in_force.workspace.read_state)
+        agent = state.agent
+        limits = narrower(narrower(settings.limits.run_limits(), settings.quotas.run_limits()), agent.limits)
+        house.pipeline.limit_calls(call_quotas(limits))
+        context = ContextFiles() if self.bare else await run_sync(context_files, loaded)
+        here = None if self.bare else _surroundings(state, house)
+        prompt = PromptInputs(
+            agent=agent,
+            surroundings=here,
+            tool_sections=_tool_sections(house.offered),
+            context=context,
+            limits=limits,
+            is_child=state.created.parent_id is not None,
+        )
+        parts = TurnParts(
+            log=journal,
+            pipeline=house.pipeline,
+            offered=house.offered,
+            preamble=_preamble(house.offered, prompt),
+            surroundings={} if here is None else asdict(here),
+            lookup=self.lookup,
+            model=agent.model or self.model,
+            clock=self.clock,
+            random=self.chance,
+            scheduling=house.scheduling,
+            session_id=state.session_id,
+            agent_id=state.session_id if state.created.parent_id else None,
+            depth=state.created.depth,
+            effort=agent.effort or settings.effort,
+            max_tokens=agent.max_tokens or settings.max_tokens,
+            limits=limits,
+            retries=_retries(loaded),
+            fallback_model=settings.fallback_model,
+            compaction=Compaction(**settings.compaction.model_dump()),
+            blobs=house.blobs,
+        )
+        parts.renew = partial(_renewed, house, parts, prompt, journal)
+        self._tell_children(state.session_id, house)
+        return Furniture(house, parts, journal, member)
+
+    def _server_door(self, loaded: Loaded, journal: Journal, family: str) -> ServerDoor:
+        state = journal.state
+        return ServerDoor(
+            journal,
+            family=family,
+            blobs=FileBlobs(os.path.join(session_folder(loaded, state.session_id), RESULTS), self.clock),
+            lookup=self.lookup,
+            model=lambda: state.conversation.model or state.agent.model or self.model,
+            used=self.used,
+            elicitor=self.servers.elicitor,
+        )
+
+    async def _connect(self, house: House, servers: SessionServers, state: SessionState) -> None:
+        """Start the servers of a session; it waits for them only where it could not begin without."""
+        house.ports.stack.push_async_callback(servers.close)
+        servers.start(house.may_start)
+        block = state.conversation.block
+        goes_on = block is not None and bool(block.open_calls)
+        await servers.ready(for_all=goes_on or not self.can_ask)
+        house.follow_servers()
+
+    def _tell_children(self, session_id: str, house: House) -> None:
+        """Put what is in force here above the session's children, whenever it changes."""
+        if house.ports.children is None:
+            return
+
+        def changed() -> None:
+            self.door.sessions.families.policy_changed(session_id, house.in_force.policy)
+
+        house.ports.stack.enter_context(house.in_force.telling(changed))
+
+
+@dataclass(slots=True)
+class Furniture:
+    """One session's."""
+
+    house: House
+    parts: TurnParts
+    _journal: Journal
+    _member: Member
+
+    @property
+    def pinned(self) -> bool:
+        """Whether a background task of the session is at work."""
+        return self.house.has_background_tasks
+
+    async def change_permissions(self, changes: Sequence[RuleChange]) -> None:
+        """Put changes in force and into the log, and once they last there into the files of the settings."""
+        after = self.house.changes.after(self.house.in_force.policy, changes)
+        self._journal.record(PermissionsChanged(changes=tuple(changes)), by_client=True)
+        self.house.in_force.change(after)
+        await self._journal.durable()
+        await self.house.changes.keep(changes)
+
+    def stand_under(self, policy: Policy) -> None:
+        """Take over what is in force now for the session above; what is the same already changes nothing."""
+        house, before = self.house, self.house.in_force.policy
+        member = replace(self._member, changes=tuple(self._journal.state.permission_changes))
+        house.ceiling.policy = policy
+        try:
+            own = below(house.ground, Rights(policy=policy), member).policy
+        except ToolwrightError:
+            log.exception(
+                "session %s cannot stand under what changed above it", self._journal.state.session_id
+            )
+            own = replace(before, rules=policy.rules, mode="dontAsk")
+        own = replace(own, cwd=before.cwd)
+        if own != before:
+            house.in_force.change(own)
+
+    async def close(self) -> None:
+        """End what calls have started, and keep what they have seen."""
+        seen = self.house.in_force.workspace.read_state
+        if seen.marks():
+            await run_sync(seen_files.keep, self._member.session_dir, seen)
+        await self.house.close()
+
+
+def _move(house: House, state: SessionState) -> None:
+    """Go on where the calls of the session stood last."""
+    if state.cwd and os.path.isdir(state.cwd):
+        house.in_force.move(state.cwd)
+
+
+def _member(loaded: Loaded, state: SessionState) -> Member:
+    created = state.created
+    return Member(
+        agent=state.agent,
+        session_dir=session_folder(loaded, state.session_id),
+        changes=tuple(state.permission_changes),
+        depth=created.depth,
+        background=created.background,
+        worktree=created.worktree,
+    )
+
+
+def _renewed(house: House, parts: TurnParts, prompt: PromptInputs, journal: Journal) -> str:
+    """Offer what there is now, and tell the model of tools that it shall know by name; say what is new."""
+    house.follow_servers()
+    shelf, news = house.shelf, None
+    if isinstance(shelf, Shelf) and not shelf.is_as_told:
+        news = shelf.news()
+        if news is not None:
+            journal.record(news)
+        house.restock()
+        shelf.told()
+    before, parts.offered = parts.offered, house.offered
+    if house.offered.fingerprint == before.fingerprint and len(house.offered.names) == len(before.names):
+        return ""
+    parts.preamble = _preamble(house.offered, prompt)
+    if news is not None:
+        return "tools are told of by name"
+    return (
+        "tools were loaded" if house.servers is None else "tools were loaded, or MCP servers changed theirs"
+    )
+
+
+def _client_tool(written: ClientToolDefinition) -> ClientTool:
+    return ClientTool(written.name, written.description, written.input_schema)
+
+
+def in_environment(loaded: Loaded, environment: EnvironmentDefinition | None) -> Loaded:
+    """Return settings as they are in an environment, which alone says whom commands may reach there."""
+    if environment is None:
+        return loaded
+    hosts = {"open": ("*",), "closed": (), "listed": environment.hosts}[environment.network]
+    sandbox = loaded.settings.sandbox.model_copy(update={"allowed_hosts": hosts})
+    return replace(loaded, settings=loaded.settings.model_copy(update={"sandbox": sandbox}))
+
+
+def _tool_sections(offered: Offered) -> list[str]:
+    sections = [tool.tool.spec.prompt_section for tool in offered.tools if tool.loaded]
+    return [section for section in sections if section]
+
+
+def _surroundings(state: SessionState, house: House) -> Surroundings:
+    """As they were when the session began: what a model has read of them stays true of that day."""
+    epoch = state.conversation.preamble
+    known = Surroundings.recorded(epoch.surroundings) if epoch is not None else None
+    if known is not None:
+        return known
+    policy = house.in_force.policy
+    system = os.uname()
+    return Surroundings(
+        cwd=policy.original_cwd,
+        platform=f"{system.sysname} {system.release}, {system.machine}",
+        date=time.strftime("%Y-%m-%d", time.localtime(state.created_at)),
+        more_folders=policy.roots[1:],
+        git_branch=_branch(policy.original_cwd),
+    )
+
+
+def _branch(folder: str) -> str | None:
+    """The branch that is checked out, read from the repository's own file."""
+    while not os.path.exists(os.path.join(folder, ".git")):
+        above = os.path.dirname(folder)
+        if above == folder:
+            return None
+        folder = above
+    try:
+        with open(os.path.join(folder, ".git", "HEAD"), encoding="utf-8", errors="replace") as file:
+            head = file.read(1024).strip()
+    except OSError:
+        return None
+    return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else f"detached at {head[:12]}"
+
+
+def _preamble(offered: Offered, prompt: PromptInputs) -> Preamble:
+    system = system_parts(prompt)
+    tools = tuple(
+        ToolDefinition(
+            tool.wire_name, tool.description, tool.tool.spec.input_schema, strict=tool.tool.spec.strict
+        )
+        for tool in offered.tools
+        if tool.loaded
+    )
+    digest = hashlib.sha256(offered.fingerprint.encode())
+    for part in system:
+        digest.update(b"\0" + part.encode())
+    return Preamble(system, tools, digest.hexdigest())
+
+
+def _retries(loaded: Loaded) -> Retries:
+    settings = loaded.settings.retries
+    return Retries(
+        attempts=settings.attempts,
+        base=settings.base_seconds,
+        cap=settings.cap_seconds,
+        deadline=settings.deadline_seconds,
+    )
