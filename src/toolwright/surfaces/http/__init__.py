@@ -1,0 +1,1 @@
+"""The doors over HTTP: each dialect translates its requests, answers and events, and decides nothing."""

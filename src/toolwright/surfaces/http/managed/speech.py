@@ -1,0 +1,50 @@
+"""Everything the Managed Agents dialect serves."""
+
+from typing import Final
+
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+
+from toolwright.surfaces.http.app import House, Speech
+from toolwright.surfaces.http.managed import agents, environments, models, session_events, sessions, vaults
+from toolwright.surfaces.http.managed.desk import Desk, opened
+from toolwright.surfaces.http.managed.dialect import BETA, MANAGED, ErrorBody, needs
+from toolwright.surfaces.http.openapi import document
+from toolwright.surfaces.http.reading_page import page
+from toolwright.surfaces.http.routes import Route, serve_routes
+
+GROUPS: Final[tuple[tuple[str, tuple[Route, ...]], ...]] = (
+    (BETA, agents.ROUTES),
+    (BETA, environments.ROUTES),
+    (BETA, sessions.ROUTES),
+    (BETA, session_events.ROUTES),
+    (BETA, vaults.ROUTES),
+    ("", models.ROUTES),
+)
+"""Routes, with the beta that each group needs."""
+
+
+def add_routes(app: FastAPI, house: House) -> None:
+    """Add all routes, and the document that describes them."""
+    house.parts[Desk] = opened(house)
+    for beta, routes in GROUPS:
+        serve_routes(app, house, routes, check=needs(beta))
+    every = [route for _, routes in GROUPS for route in routes]
+    described = document(every, version=house.version, error=ErrorBody)
+    readable = page(described)
+
+    @app.get("/v1/openapi.json", include_in_schema=False)
+    async def openapi(request: Request) -> Response:
+        del request
+        return JSONResponse(described)
+
+    @app.get("/v1/docs", include_in_schema=False)
+    async def docs(request: Request) -> Response:
+        del request
+        return HTMLResponse(
+            readable, headers={"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'"}
+        )
+
+
+SPEECH: Final[Speech] = (MANAGED, add_routes)
