@@ -156,7 +156,11 @@ async def test_nobody_lets_an_agent_of_a_session_that_has_ended_go_on(tmp_path: 
 
 
 async def test_waiting_returns_what_the_next_agent_says_and_then_all(tmp_path: Path) -> None:
-    slow = anyio.Event()
+    once_waiting, slow = anyio.Event(), anyio.Event()
+
+    def both_started(_: ModelRequest) -> Any:
+        once_waiting.set()  # an agent that ended before would have been told of by this request
+        return [call("await_agents", ids=["alpha", "beta"])]
 
     def after_first(_: ModelRequest) -> Any:
         slow.set()
@@ -165,11 +169,11 @@ async def test_waiting_returns_what_the_next_agent_says_and_then_all(tmp_path: P
     model = Cast({
         MAIN: [
             [start(f"{word} task", name=word, run_in_background=True) for word in ("alpha", "beta")],
-            [call("await_agents", ids=["alpha", "beta"])],
+            both_started,
             after_first,
             "Both.",
         ],
-        "alpha": ["a!"],
+        "alpha": [once_waiting, "a!"],
         "beta": [slow, "b!"],
     })  # fmt: skip
     async with family(tmp_path, model) as works:

@@ -52,10 +52,15 @@ class Streamable:
         await self._started()
         caller = caller_of(scope)
         token = AccessToken(token="", client_id=caller.key.key_id, scopes=[])
-        seen = _Status(send)
-        await self._manager.handle_request({**scope, "user": AuthenticatedUser(token)}, receive, seen.send)
-        if scope["method"] == "DELETE" and seen.status < 400:
+        known = {**scope, "user": AuthenticatedUser(token)}
+        if scope["method"] != "DELETE":
+            await self._manager.handle_request(known, receive, send)
+            return
+        answer = _Held()
+        await self._manager.handle_request(known, receive, answer.send)
+        if answer.status < 400:
             await self._guests.leave(Request(scope).headers.get(SESSION, ""))
+        await answer.go_to(send)
 
     def end(self) -> None:
         """Take it that the server ends: streams end now, calls have a little time."""
@@ -104,17 +109,23 @@ def _folder_of(workspace: str) -> str:
     return "mcp_" + (workspace if fits else hashlib.sha256(workspace.encode()).hexdigest())
 
 
-class _Status:
-    """Sees the status that an answer has."""
+class _Held:
+    """Keeps an answer back until what it says has happened."""
 
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self.status = 500
+    def __init__(self) -> None:
+        self._messages: list[Message] = []
+
+    @property
+    def status(self) -> int:
+        starts = (message for message in self._messages if message["type"] == "http.response.start")
+        return next((int(start["status"]) for start in starts), 500)
 
     async def send(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-        await self._send(message)
+        self._messages.append(message)
+
+    async def go_to(self, send: Send) -> None:
+        for message in self._messages:
+            await send(message)
 
 
 def _key_of(ctx: Context) -> str | None:
