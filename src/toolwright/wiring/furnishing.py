@@ -5,7 +5,7 @@ import logging
 import os
 import random
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 
@@ -15,12 +15,12 @@ from toolwright.backends.blobs.files import FileBlobs
 from toolwright.catalog.context_files import ContextFiles
 from toolwright.contracts.definitions import ClientToolDefinition, EnvironmentDefinition
 from toolwright.contracts.errors import EngineFault, ToolwrightError
-from toolwright.contracts.events import PermissionsChanged
+from toolwright.contracts.events import LoggedEvent, PermissionsChanged
 from toolwright.contracts.hooks import Hook
-from toolwright.contracts.models import Preamble, ToolDefinition
+from toolwright.contracts.models import ModelProfile, Preamble, ToolDefinition
 from toolwright.contracts.permissions import ApprovalAnswer, ApprovalRequest, RuleChange
 from toolwright.contracts.ports import Clock
-from toolwright.contracts.tool import Offered, Tool
+from toolwright.contracts.tool import Offered, OfferedTool, Tool, ToolSpec
 from toolwright.sessions.budgets import narrower
 from toolwright.sessions.children import Children
 from toolwright.sessions.journal import OBSERVED, Journal
@@ -47,7 +47,7 @@ from toolwright.wiring.ports import RESULTS
 from toolwright.wiring.rights import Member, below
 from toolwright.wiring.sampling import Used
 from toolwright.wiring.server_door import ServerDoor
-from toolwright.wiring.shelf import Shelf
+from toolwright.wiring.shelf import Manner, Shelf
 from toolwright.wiring.staff import HouseStaff
 from toolwright.wiring.storage import session_folder
 
@@ -147,16 +147,16 @@ class Furnishing:
         """Return where the session's tools wait to be asked for."""
         settings, state = loaded.settings.tool_search, journal.state
 
-        def window() -> int:
-            written = state.conversation.model or state.agent.model or self.model
-            return self.lookup(written).profile.context_window
+        def profile() -> ModelProfile:
+            return self.lookup(state.conversation.model or state.agent.model or self.model).profile
 
-        return Shelf(
-            journal,
-            when=read_when(settings.mode),
-            window=window,
+        manner = Manner(
+            delivery=settings.delivery,
+            most_results=settings.max_results,
             wait=settings.wait_seconds,
+            named=state.agent.tools or (),
         )
+        return Shelf(journal, when=read_when(settings.mode), profile=profile, manner=manner)
 
     def _wanted(
         self, journal: Journal, line: tuple[Member, ...], children: Children | None, shelf: Shelf
@@ -206,7 +206,8 @@ class Furnishing:
             log=journal,
             pipeline=house.pipeline,
             offered=house.offered,
-            preamble=_preamble(house.offered, prompt),
+            preamble=_preamble(house, prompt),
+            plain=_plain(house, prompt),
             surroundings={} if here is None else asdict(here),
             lookup=self.lookup,
             model=agent.model or self.model,
@@ -327,18 +328,20 @@ def _member(loaded: Loaded, state: SessionState) -> Member:
 def _renewed(house: House, parts: TurnParts, prompt: PromptInputs, journal: Journal) -> str:
     """Offer what there is now, and tell the model of tools that it shall know by name; say what is new."""
     house.follow_servers()
-    shelf, news = house.shelf, None
+    shelf = house.shelf
+    news: Sequence[LoggedEvent] = ()
     if isinstance(shelf, Shelf) and not shelf.is_as_told:
         news = shelf.news()
-        if news is not None:
-            journal.record(news)
+        for event in news:
+            journal.record(event)
         house.restock()
         shelf.told()
     before, parts.offered = parts.offered, house.offered
-    if house.offered.fingerprint == before.fingerprint and len(house.offered.names) == len(before.names):
+    parts.plain = _plain(house, prompt)
+    if _same(before, house.offered) and parts.preamble.search == _search(house):
         return ""
-    parts.preamble = _preamble(house.offered, prompt)
-    if news is not None:
+    parts.preamble = _preamble(house, prompt)
+    if news:
         return "tools are told of by name"
     return (
         "tools were loaded" if house.servers is None else "tools were loaded, or MCP servers changed theirs"
@@ -359,7 +362,7 @@ def in_environment(loaded: Loaded, environment: EnvironmentDefinition | None) ->
 
 
 def _tool_sections(offered: Offered) -> list[str]:
-    sections = [tool.tool.spec.prompt_section for tool in offered.tools if tool.loaded]
+    sections = [tool.tool.spec.prompt_section for tool in offered.tools if tool.sent]
     return [section for section in sections if section]
 
 
@@ -395,19 +398,56 @@ def _branch(folder: str) -> str | None:
     return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else f"detached at {head[:12]}"
 
 
-def _preamble(offered: Offered, prompt: PromptInputs) -> Preamble:
-    system = system_parts(prompt)
-    tools = tuple(
-        ToolDefinition(
-            tool.wire_name, tool.description, tool.tool.spec.input_schema, strict=tool.tool.spec.strict
-        )
-        for tool in offered.tools
-        if tool.loaded
+def _same(before: Offered, now: Offered) -> bool:
+    """Whether a model would be told the same of both."""
+    if before is now:
+        return True
+    if before.fingerprint != now.fingerprint or len(before.names) != len(now.names):
+        return False
+    pairs = zip(_not_sent(before), _not_sent(now), strict=False)
+    return all(one is other for one, other in pairs)
+
+
+def _not_sent(offered: Offered) -> Iterator[ToolSpec]:
+    return (tool.tool.spec for tool in offered.tools if not tool.sent)
+
+
+def _preamble(house: House, prompt: PromptInputs) -> Preamble:
+    """What a model is told first; what it keeps aside changes nothing of that, and so not the fingerprint."""
+    offered, search = house.offered, _search(house)
+    aside = [_definition(tool) for tool in offered.tools if not tool.sent] if search else []
+    return Preamble(
+        system_parts(prompt),
+        tuple(_definition(tool) for tool in offered.tools if tool.sent),
+        _fingerprint(offered, prompt),
+        search=search,
+        aside={definition.name: definition for definition in aside},
     )
+
+
+def _plain(house: House, prompt: PromptInputs) -> Preamble | None:
+    """The same for a model that keeps nothing aside, should one be asked instead."""
+    if not _search(house):
+        return None
+    offered = house.offered
+    loaded = sorted((tool for tool in offered.tools if tool.loaded), key=lambda tool: not tool.sent)
+    return Preamble(system_parts(prompt), tuple(map(_definition, loaded)), _fingerprint(offered, prompt))
+
+
+def _search(house: House) -> str:
+    return house.shelf.search_name if isinstance(house.shelf, Shelf) else ""
+
+
+def _definition(tool: OfferedTool) -> ToolDefinition:
+    spec = tool.tool.spec
+    return ToolDefinition(tool.wire_name, tool.description, spec.input_schema, strict=spec.strict)
+
+
+def _fingerprint(offered: Offered, prompt: PromptInputs) -> str:
     digest = hashlib.sha256(offered.fingerprint.encode())
-    for part in system:
+    for part in system_parts(prompt):
         digest.update(b"\0" + part.encode())
-    return Preamble(system, tools, digest.hexdigest())
+    return digest.hexdigest()
 
 
 def _retries(loaded: Loaded) -> Retries:
