@@ -7,7 +7,7 @@ from typing import Any
 from toolwright.contracts.errors import DefinitionError
 from toolwright.contracts.tool import Failed, Input, Offered, OfferedTool
 from toolwright.tool_calls import json_text, lookup, texts
-from toolwright.tool_calls.validation import ValidInput, Validators, read_input
+from toolwright.tool_calls.validation import Validators, ValidInput, read_input
 
 _NAME, _ARGUMENTS = "name", "arguments"
 

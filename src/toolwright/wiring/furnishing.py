@@ -1,11 +1,10 @@
 """What a session works with in this process, built when it first runs: its tools, its model, its prompt."""
 
-import hashlib
 import logging
 import os
 import random
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 
@@ -17,10 +16,10 @@ from toolwright.contracts.definitions import ClientToolDefinition, EnvironmentDe
 from toolwright.contracts.errors import EngineFault, ToolwrightError
 from toolwright.contracts.events import LoggedEvent, PermissionsChanged
 from toolwright.contracts.hooks import Hook
-from toolwright.contracts.models import ModelProfile, Preamble, ToolDefinition
+from toolwright.contracts.models import ModelProfile
 from toolwright.contracts.permissions import ApprovalAnswer, ApprovalRequest, RuleChange
 from toolwright.contracts.ports import Clock
-from toolwright.contracts.tool import Offered, OfferedTool, Tool, ToolSpec
+from toolwright.contracts.tool import Offered, Tool
 from toolwright.sessions.budgets import narrower
 from toolwright.sessions.children import Children
 from toolwright.sessions.journal import OBSERVED, Journal
@@ -36,7 +35,7 @@ from toolwright.tools.mcp.servers import SessionServers
 from toolwright.turns.call_log import CallLog
 from toolwright.turns.limits import call_quotas
 from toolwright.turns.parts import Compaction, ModelLookup, TurnParts
-from toolwright.turns.prompt import PromptInputs, Surroundings, system_parts
+from toolwright.turns.prompt import PromptInputs, Surroundings
 from toolwright.turns.retrying import Retries
 from toolwright.wiring import seen_files
 from toolwright.wiring.agents import project_agents
@@ -44,6 +43,7 @@ from toolwright.wiring.context import context_files
 from toolwright.wiring.house import House, Wanted, build
 from toolwright.wiring.mcp import EngineServers
 from toolwright.wiring.ports import RESULTS
+from toolwright.wiring.preambles import is_same, plain_preamble, preamble_of, search_of
 from toolwright.wiring.rights import Member, below
 from toolwright.wiring.sampling import Used
 from toolwright.wiring.server_door import ServerDoor
@@ -206,8 +206,8 @@ class Furnishing:
             log=journal,
             pipeline=house.pipeline,
             offered=house.offered,
-            preamble=_preamble(house, prompt),
-            plain=_plain(house, prompt),
+            preamble=preamble_of(house, prompt),
+            plain=plain_preamble(house, prompt),
             surroundings={} if here is None else asdict(here),
             lookup=self.lookup,
             model=agent.model or self.model,
@@ -337,10 +337,10 @@ def _renewed(house: House, parts: TurnParts, prompt: PromptInputs, journal: Jour
         house.restock()
         shelf.told()
     before, parts.offered = parts.offered, house.offered
-    parts.plain = _plain(house, prompt)
-    if _same(before, house.offered) and parts.preamble.search == _search(house):
+    parts.plain = plain_preamble(house, prompt)
+    if is_same(before, house.offered) and parts.preamble.search == search_of(house):
         return ""
-    parts.preamble = _preamble(house, prompt)
+    parts.preamble = preamble_of(house, prompt)
     if news:
         return "tools are told of by name"
     return (
@@ -396,58 +396,6 @@ def _branch(folder: str) -> str | None:
     except OSError:
         return None
     return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else f"detached at {head[:12]}"
-
-
-def _same(before: Offered, now: Offered) -> bool:
-    """Whether a model would be told the same of both."""
-    if before is now:
-        return True
-    if before.fingerprint != now.fingerprint or len(before.names) != len(now.names):
-        return False
-    pairs = zip(_not_sent(before), _not_sent(now), strict=False)
-    return all(one is other for one, other in pairs)
-
-
-def _not_sent(offered: Offered) -> Iterator[ToolSpec]:
-    return (tool.tool.spec for tool in offered.tools if not tool.sent)
-
-
-def _preamble(house: House, prompt: PromptInputs) -> Preamble:
-    """What a model is told first; what it keeps aside changes nothing of that, and so not the fingerprint."""
-    offered, search = house.offered, _search(house)
-    aside = [_definition(tool) for tool in offered.tools if not tool.sent] if search else []
-    return Preamble(
-        system_parts(prompt),
-        tuple(_definition(tool) for tool in offered.tools if tool.sent),
-        _fingerprint(offered, prompt),
-        search=search,
-        aside={definition.name: definition for definition in aside},
-    )
-
-
-def _plain(house: House, prompt: PromptInputs) -> Preamble | None:
-    """The same for a model that keeps nothing aside, should one be asked instead."""
-    if not _search(house):
-        return None
-    offered = house.offered
-    loaded = sorted((tool for tool in offered.tools if tool.loaded), key=lambda tool: not tool.sent)
-    return Preamble(system_parts(prompt), tuple(map(_definition, loaded)), _fingerprint(offered, prompt))
-
-
-def _search(house: House) -> str:
-    return house.shelf.search_name if isinstance(house.shelf, Shelf) else ""
-
-
-def _definition(tool: OfferedTool) -> ToolDefinition:
-    spec = tool.tool.spec
-    return ToolDefinition(tool.wire_name, tool.description, spec.input_schema, strict=spec.strict)
-
-
-def _fingerprint(offered: Offered, prompt: PromptInputs) -> str:
-    digest = hashlib.sha256(offered.fingerprint.encode())
-    for part in system_parts(prompt):
-        digest.update(b"\0" + part.encode())
-    return digest.hexdigest()
 
 
 def _retries(loaded: Loaded) -> Retries:
