@@ -183,6 +183,8 @@ class CallEnded(CallEvent):
     new_cwd: str | None = None
     changed: tuple[FileChange, ...] = ()
     attachments: tuple[Attachment, ...] = ()
+    loads: tuple[str, ...] = ()
+    """Wire names of tools that the result loads."""
     view: View | None = None
     duration: float = 0.0
     waited: float = 0.0

@@ -100,6 +100,7 @@ __all__ = [
     "TaskChanged",
     "ToolsListed",
     "ToolsLoaded",
+    "ToolsUnloaded",
     "ValidationFailed",
 ]
 
@@ -303,6 +304,13 @@ class ToolsLoaded:
 
 
 @value(frozen=True, kw_only=True)
+class ToolsUnloaded:
+    """Tools that were loaded and never called are known by name only again: what was said is shortened."""
+
+    names: tuple[str, ...]
+
+
+@value(frozen=True, kw_only=True)
 class AgentChanged:
     """Its client gave the session other tools or servers; they count from the next run on."""
 
@@ -402,6 +410,7 @@ LoggedEvent = (
     | AgentChanged
     | ToolsListed
     | ToolsLoaded
+    | ToolsUnloaded
     | Compacted
     | ChildStarted
     | ChildEnded

@@ -8,6 +8,7 @@ from toolwright.contracts.definitions import RunLimits
 from toolwright.contracts.models import Effort
 from toolwright.contracts.permissions import Mode
 
+Delivery = Literal["auto", "append", "native", "dispatch"]
 Count = Annotated[int, Field(ge=1)]
 Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -39,6 +40,8 @@ class ToolSearchSettings(_Section):
 
     mode: str = "auto"
     """``auto``, ``auto:N`` (percent of the window), ``count:N``, ``always`` or ``never``."""
+    delivery: Delivery = "auto"
+    """How definitions come to the model; ``auto``: ``native`` where the provider has it, else ``append``."""
     max_results: int = Field(default=5, ge=1, le=50)
     wait_seconds: float = Field(default=10.0, ge=0.0)
     """For servers that are being connected, when a search finds nothing good without them."""
@@ -184,6 +187,8 @@ class AbilitySettings(_Section):
     max_output: Count | None = None
     images: bool | None = None
     documents: bool | None = None
+    tool_search: bool | None = None
+    """Whether it takes definitions of tools that are kept aside until a search names them."""
     prices: PriceSettings | None = None
 
 

@@ -59,6 +59,7 @@ class LiveCall:
         "failure",
         "feed",
         "found",
+        "given",
         "halts",
         "input",
         "lap_at",
@@ -83,6 +84,8 @@ class LiveCall:
 
     def __init__(self, call: ToolCall, turn: Turn, *, started_at: float) -> None:
         self.written = call
+        self.given: str | Input = call.input
+        """What its tool is given: a part of what was written, where that named another tool."""
         self.turn = turn
         self.started_at = started_at
         self.found: OfferedTool | None = None

@@ -31,6 +31,7 @@ from toolwright.contracts.tool import (
     Failed,
     Input,
     Objection,
+    OfferedTool,
     Outcome,
     ToolCall,
     Waiting,
@@ -38,7 +39,7 @@ from toolwright.contracts.tool import (
 from toolwright.contracts.view import View
 from toolwright.tool_calls import lookup, loop_guard, quotas, texts, validation
 from toolwright.tool_calls.live import LiveCall, Turn
-from toolwright.tool_calls.loading import loaded
+from toolwright.tool_calls.loading import dispatched, loaded
 from toolwright.tool_calls.loop_guard import NO_STREAK, LoopLimits
 from toolwright.tool_calls.observable import grants
 from toolwright.tool_calls.order import ALONE, Order
@@ -203,7 +204,7 @@ class Pipeline:
         live = LiveCall(call, turn, started_at=self._now())
         if self._keeps_laps:
             live.laps = {}
-        live.failure = refused or self._find(live, counted=counted) or self._read(live, call.input)
+        live.failure = refused or self._find(live, counted=counted) or self._read(live, live.given)
         self._live[live] = None
         if live.failure is None:
             live.traits = self._tell.promised(live)
@@ -213,11 +214,16 @@ class Pipeline:
         return live
 
     def _find(self, live: LiveCall, *, counted: bool) -> Failed | None:
-        found = lookup.found(live.turn.offered, live.written.name, loads=self.parts.load is not None)
+        offered, loads = live.turn.offered, self.parts.load is not None
+        found = lookup.found(offered, live.written.name, loads=loads)
+        if isinstance(found, OfferedTool) and found.tool.spec.dispatches:
+            live.found, live.spec = found, found.tool.spec  # whose failure it is, if it names no other
+            meant = dispatched(offered, found, live.given, self._validators, loads=loads)
+            found = meant if isinstance(meant, Failed) else meant.tool
+            live.given = live.given if isinstance(meant, Failed) else meant.input
         if isinstance(found, Failed):
             return found
-        live.found = found
-        live.spec = found.tool.spec
+        live.found, live.spec = found, found.tool.spec
         return None if counted else self.count(live)
 
     def _read(self, live: LiveCall, raw: str | Input) -> Failed | None:

@@ -415,4 +415,5 @@ def results_of(block: OpenBlock, shortened: Mapping[str, Content]) -> Iterable[R
     for call_id, call in block.calls.items():
         if call.ended is not None:
             content = shortened.get(call_id, call.ended.content)
-            yield ResultBlock(call_id, content, is_error=call.ended.state != "done")
+            failed = call.ended.state != "done"
+            yield ResultBlock(call_id, content, is_error=failed, loads=call.ended.loads)

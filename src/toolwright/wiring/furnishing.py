@@ -1,6 +1,5 @@
 """What a session works with in this process, built when it first runs: its tools, its model, its prompt."""
 
-import hashlib
 import logging
 import os
 import random
@@ -15,9 +14,9 @@ from toolwright.backends.blobs.files import FileBlobs
 from toolwright.catalog.context_files import ContextFiles
 from toolwright.contracts.definitions import ClientToolDefinition, EnvironmentDefinition
 from toolwright.contracts.errors import EngineFault, ToolwrightError
-from toolwright.contracts.events import PermissionsChanged
+from toolwright.contracts.events import LoggedEvent, PermissionsChanged
 from toolwright.contracts.hooks import Hook
-from toolwright.contracts.models import Preamble, ToolDefinition
+from toolwright.contracts.models import ModelProfile
 from toolwright.contracts.permissions import ApprovalAnswer, ApprovalRequest, RuleChange
 from toolwright.contracts.ports import Clock
 from toolwright.contracts.tool import Offered, Tool
@@ -36,7 +35,7 @@ from toolwright.tools.mcp.servers import SessionServers
 from toolwright.turns.call_log import CallLog
 from toolwright.turns.limits import call_quotas
 from toolwright.turns.parts import Compaction, ModelLookup, TurnParts
-from toolwright.turns.prompt import PromptInputs, Surroundings, system_parts
+from toolwright.turns.prompt import PromptInputs, Surroundings
 from toolwright.turns.retrying import Retries
 from toolwright.wiring import seen_files
 from toolwright.wiring.agents import project_agents
@@ -44,10 +43,11 @@ from toolwright.wiring.context import context_files
 from toolwright.wiring.house import House, Wanted, build
 from toolwright.wiring.mcp import EngineServers
 from toolwright.wiring.ports import RESULTS
+from toolwright.wiring.preambles import is_same, plain_preamble, preamble_of, search_of
 from toolwright.wiring.rights import Member, below
 from toolwright.wiring.sampling import Used
 from toolwright.wiring.server_door import ServerDoor
-from toolwright.wiring.shelf import Shelf
+from toolwright.wiring.shelf import Manner, Shelf
 from toolwright.wiring.staff import HouseStaff
 from toolwright.wiring.storage import session_folder
 
@@ -147,16 +147,16 @@ class Furnishing:
         """Return where the session's tools wait to be asked for."""
         settings, state = loaded.settings.tool_search, journal.state
 
-        def window() -> int:
-            written = state.conversation.model or state.agent.model or self.model
-            return self.lookup(written).profile.context_window
+        def profile() -> ModelProfile:
+            return self.lookup(state.conversation.model or state.agent.model or self.model).profile
 
-        return Shelf(
-            journal,
-            when=read_when(settings.mode),
-            window=window,
+        manner = Manner(
+            delivery=settings.delivery,
+            most_results=settings.max_results,
             wait=settings.wait_seconds,
+            named=state.agent.tools or (),
         )
+        return Shelf(journal, when=read_when(settings.mode), profile=profile, manner=manner)
 
     def _wanted(
         self, journal: Journal, line: tuple[Member, ...], children: Children | None, shelf: Shelf
@@ -206,7 +206,8 @@ class Furnishing:
             log=journal,
             pipeline=house.pipeline,
             offered=house.offered,
-            preamble=_preamble(house.offered, prompt),
+            preamble=preamble_of(house, prompt),
+            plain=plain_preamble(house, prompt),
             surroundings={} if here is None else asdict(here),
             lookup=self.lookup,
             model=agent.model or self.model,
@@ -327,18 +328,20 @@ def _member(loaded: Loaded, state: SessionState) -> Member:
 def _renewed(house: House, parts: TurnParts, prompt: PromptInputs, journal: Journal) -> str:
     """Offer what there is now, and tell the model of tools that it shall know by name; say what is new."""
     house.follow_servers()
-    shelf, news = house.shelf, None
+    shelf = house.shelf
+    news: Sequence[LoggedEvent] = ()
     if isinstance(shelf, Shelf) and not shelf.is_as_told:
         news = shelf.news()
-        if news is not None:
-            journal.record(news)
+        for event in news:
+            journal.record(event)
         house.restock()
         shelf.told()
     before, parts.offered = parts.offered, house.offered
-    if house.offered.fingerprint == before.fingerprint and len(house.offered.names) == len(before.names):
+    parts.plain = plain_preamble(house, prompt)
+    if is_same(before, house.offered) and parts.preamble.search == search_of(house):
         return ""
-    parts.preamble = _preamble(house.offered, prompt)
-    if news is not None:
+    parts.preamble = preamble_of(house, prompt)
+    if news:
         return "tools are told of by name"
     return (
         "tools were loaded" if house.servers is None else "tools were loaded, or MCP servers changed theirs"
@@ -359,7 +362,7 @@ def in_environment(loaded: Loaded, environment: EnvironmentDefinition | None) ->
 
 
 def _tool_sections(offered: Offered) -> list[str]:
-    sections = [tool.tool.spec.prompt_section for tool in offered.tools if tool.loaded]
+    sections = [tool.tool.spec.prompt_section for tool in offered.tools if tool.sent]
     return [section for section in sections if section]
 
 
@@ -393,21 +396,6 @@ def _branch(folder: str) -> str | None:
     except OSError:
         return None
     return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else f"detached at {head[:12]}"
-
-
-def _preamble(offered: Offered, prompt: PromptInputs) -> Preamble:
-    system = system_parts(prompt)
-    tools = tuple(
-        ToolDefinition(
-            tool.wire_name, tool.description, tool.tool.spec.input_schema, strict=tool.tool.spec.strict
-        )
-        for tool in offered.tools
-        if tool.loaded
-    )
-    digest = hashlib.sha256(offered.fingerprint.encode())
-    for part in system:
-        digest.update(b"\0" + part.encode())
-    return Preamble(system, tools, digest.hexdigest())
 
 
 def _retries(loaded: Loaded) -> Retries:

@@ -29,9 +29,10 @@ from toolwright.tool_calls.quotas import UNLIMITED, Quotas
 from toolwright.tool_calls.results import ResultLimits, Results, readers_offered
 from toolwright.tool_calls.texts import error_text
 from toolwright.tools import features, toolsets, visibility
+from toolwright.tools.builtin.call_tool import CallTool
 from toolwright.tools.builtin.tool_search import ToolSearch
 from toolwright.tools.custom import ClientTool
-from toolwright.tools.deferring import SEARCH
+from toolwright.tools.deferring import OWN
 from toolwright.tools.mcp.servers import SessionServers
 from toolwright.tools.registry import Builtins, LeftOut, Registry, examined, load_builtins, merged
 from toolwright.wiring.conditions import Conditions
@@ -286,10 +287,12 @@ def _builtins(loaded: Loaded, wanted: Wanted, toolset: toolsets.Toolset, ports: 
 
 
 def _searching(wanted: Wanted, builtins: Builtins) -> tuple[Tool, ...]:
-    """The tool that finds others is there whichever others are wanted; it is offered when it is of use."""
-    if wanted.shelf is None or any(tool.spec.name == SEARCH for tool in builtins.tools):
+    """The tools that find and call others are there whichever others are wanted; offered when of use."""
+    if wanted.shelf is None:
         return ()
-    return (ToolSearch(wanted.shelf),)
+    there = {tool.spec.name for tool in builtins.tools}
+    own: tuple[Tool, ...] = (ToolSearch(wanted.shelf), CallTool(wanted.shelf))
+    return tuple(tool for tool in own if tool.spec.name not in there)
 
 
 def _without_client_tools(tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
@@ -313,7 +316,8 @@ def _selection(
     def removed(spec: ToolSpec, name: str) -> bool:
         if spec.category == "mcp" and spec.mcp is None and (servers is None or servers.hides(spec.name)):
             return True
-        return (spec.source != RUNTIME and spec.name not in has_right) or narrowed.removed(spec, name)
+        is_bound = spec.source != RUNTIME and spec.name not in OWN
+        return (is_bound and spec.name not in has_right) or narrowed.removed(spec, name)
 
     return replace(narrowed, removed=removed)
 

@@ -12,6 +12,7 @@ from toolwright.settings import Loaded
 from toolwright.tool_calls.permissions.subject import Policy
 from toolwright.tool_calls.permissions.tool_rules import removing
 from toolwright.tools import toolsets, visibility
+from toolwright.tools.deferring import OWN
 from toolwright.tools.registry import Registry
 from toolwright.wiring.policy import Changes, Ruling, directories, known_names, starting_policy
 
@@ -158,7 +159,8 @@ def selection(loaded: Loaded, agent: AgentDefinition, policy: Policy) -> visibil
     tools = loaded.settings.tools
 
     def removed(spec: ToolSpec, name: str) -> bool:
-        kept = agent.tools is None or spec.source == RUNTIME or visibility.listed(spec, name, agent.tools)
+        free = agent.tools is None or spec.source == RUNTIME or spec.name in OWN
+        kept = free or visibility.listed(spec, name, agent.tools or ())
         return not kept or removing(policy.rules, spec, name) is not None
 
     disabled = (*tools.disabled, *agent.disallowed_tools)

@@ -211,6 +211,10 @@ class SessionServers:
         """Names of servers that are being connected."""
         return [view.name for view in self.views() if view.status in {"connecting", "reconnecting"}]
 
+    def names(self) -> Sequence[str]:
+        """Names of servers whose tools are there."""
+        return [view.name for view in self.views() if view.status == "connected"]
+
     def failed(self) -> Mapping[str, str]:
         """Servers that are not there, and why."""
         gone = {"failed", "needs_auth", "pending_approval"}

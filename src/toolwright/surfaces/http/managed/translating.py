@@ -44,6 +44,7 @@ from toolwright.surfaces.http.managed.event_bodies import (
 )
 from toolwright.surfaces.http.reading import written_time
 from toolwright.tool_calls.json_text import Broken, parsed
+from toolwright.tool_calls.loading import inner_input
 
 _USES: Final = {"mcp": "agent.mcp_tool_use", "custom": "agent.custom_tool_use", "builtin": "agent.tool_use"}
 _RESULTS: Final = {"mcp": "agent.mcp_tool_result", "builtin": "agent.tool_result"}
@@ -277,8 +278,10 @@ class Translation:
         call.kind = "custom" if custom else "mcp" if server else "builtin"
         call.use_id = self._call_event(call_id)
         self.calls_by_use[call.use_id] = call_id
-        read = parsed(call.block.input or "{}")
-        body: Body = {"name": name or call.block.name, "input": {} if isinstance(read, Broken) else read}
+        inner = inner_input(call.block.input, name=call.block.name, tool=tool)
+        read = parsed(call.block.input or "{}") if inner is None else inner
+        called = call.block.name if inner is None else tool
+        body: Body = {"name": name or called, "input": {} if isinstance(read, Broken) else read}
         if server:
             body["mcp_server_name"] = server
         if not custom:
