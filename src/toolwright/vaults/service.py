@@ -14,6 +14,7 @@ from toolwright.contracts.vaults import (
     RefreshTerms,
     SealedRow,
     SecretParts,
+    SignedIn,
     UnknownVault,
     Vault,
     VaultError,
@@ -125,6 +126,7 @@ class Vaults:
         header: str = "Authorization",
         expires_at: float | None = None,
         refresh: RefreshTerms | None = None,
+        signed_in: SignedIn | None = None,
         metadata: Mapping[str, str] = NO_METADATA,
     ) -> Credential:
         """Put a secret into a vault, for one address."""
@@ -142,6 +144,7 @@ class Vaults:
             header=header,
             expires_at=expires_at,
             refresh=refresh,
+            signed_in=signed_in,
             last_four=last_four(secret.value),
             created_at=now,
             updated_at=now,
@@ -233,6 +236,10 @@ class Vaults:
         if not row.sealed:
             raise UnknownVault(f"The credential {credential_id} is archived; its secret is gone.")
         return opened(await self._key(await self._row(row.credential.vault_id)), row.sealed, row.credential)
+
+    def check_key(self) -> None:
+        """Raise NoMasterKey where nothing could be put in or used."""
+        self._sealing()
 
     async def rewrap(self) -> int:
         """Seal the keys of all vaults of all workspaces with the present master key; return how many."""
