@@ -183,6 +183,13 @@ class Credentials(Protocol):
         """
         ...
 
+    async def standing(self, server_url: str) -> str:
+        """Say in a word, which is no secret, what ``headers`` would give now: another word, other headers.
+
+        Uses nothing. May raise VaultError.
+        """
+        ...
+
     async def refused(self, server_url: str, headers: Mapping[str, str]) -> bool:
         """Say that the server did not accept what was sent. True when there is something else to try now."""
         ...

@@ -44,6 +44,11 @@ class Vaults:
         self._clock = clock
         self._workspace = workspace
 
+    @property
+    def workspace(self) -> str:
+        """Whose they are."""
+        return self._workspace
+
     def of(self, workspace: str) -> "Vaults":
         """Return the vaults of another workspace, in the same store under the same keys."""
         return Vaults(self.store, self._keys, clock=self._clock, workspace=workspace)
