@@ -22,6 +22,7 @@ from toolwright.contracts.call_events import (
     CallStarted,
     CallViewed,
     CallWaiting,
+    CredentialUsed,
     HookFinished,
     InputComplete,
     LoopDetected,
@@ -66,6 +67,7 @@ __all__ = [
     "ChildEnded",
     "ChildStarted",
     "Compacted",
+    "CredentialUsed",
     "Event",
     "HandedBack",
     "HookFinished",
@@ -427,6 +429,7 @@ LoggedEvent = (
     | PermissionDecided
     | LoopDetected
     | ServerChanged
+    | CredentialUsed
     | TaskChanged
     | RegistryConflict
 )

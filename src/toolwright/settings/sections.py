@@ -91,6 +91,10 @@ class McpSettings(_Section):
     tool_idle_timeout_ms: int = Field(default=60_000, ge=0)
     """Without an answer or a sign of progress; 0: no limit."""
     max_output_tokens: Count = 25_000
+    vaults: tuple[str, ...] = ("default",)
+    """Names of the vaults whose credentials servers are shown; over HTTP each session names its own."""
+    client_metadata_url: str = ""
+    """Where we are described as a client, for signing in at servers that read such documents."""
 
 
 class FileSettings(_Section):

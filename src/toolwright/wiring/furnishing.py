@@ -14,7 +14,7 @@ from toolwright.backends.blobs.files import FileBlobs
 from toolwright.catalog.context_files import ContextFiles
 from toolwright.contracts.definitions import ClientToolDefinition, EnvironmentDefinition
 from toolwright.contracts.errors import EngineFault, ToolwrightError
-from toolwright.contracts.events import LoggedEvent, PermissionsChanged
+from toolwright.contracts.events import CredentialUsed, LoggedEvent, PermissionsChanged
 from toolwright.contracts.hooks import Hook
 from toolwright.contracts.models import ModelProfile
 from toolwright.contracts.permissions import ApprovalAnswer, ApprovalRequest, RuleChange
@@ -40,6 +40,7 @@ from toolwright.turns.retrying import Retries
 from toolwright.wiring import seen_files
 from toolwright.wiring.agents import project_agents
 from toolwright.wiring.context import context_files
+from toolwright.wiring.credentials import EngineCredentials, SessionCredentials
 from toolwright.wiring.house import House, Wanted, build
 from toolwright.wiring.mcp import EngineServers
 from toolwright.wiring.ports import RESULTS
@@ -99,6 +100,7 @@ class Furnishing:
     chance: Callable[[], float] = field(default=random.SystemRandom().random)
     door: SessionsDoor = field(default_factory=SessionsDoor)
     servers: EngineServers = field(default_factory=EngineServers)
+    credentials: EngineCredentials
     used: Used = field(default_factory=Used)
     """How often MCP servers asked a model."""
 
@@ -112,8 +114,11 @@ class Furnishing:
         shelf = self._shelf(loaded, journal)
         door = self._server_door(loaded, journal, (above[0] if above else state).session_id)
         servers = await self.servers.of_session(loaded, line[-1].agent, door.given)
+        door.credentials = await self._credentials(journal, servers)
         wanted = self._wanted(journal, line, self._children(state, staff), shelf)
-        house = build(loaded, replace(wanted, servers=servers))
+        masking = door.credentials.masking if door.credentials is not None else None
+        house = build(loaded, replace(wanted, servers=servers, masking=masking))
+        _scrub(journal, house)
         if staff is not None:
             staff.rights_of = lambda member: below(house.ground, house.line.own, member)
         try:
@@ -124,6 +129,21 @@ class Furnishing:
         except BaseException:
             await house.close()
             raise
+
+    async def _credentials(
+        self, journal: Journal, servers: SessionServers | None
+    ) -> SessionCredentials | None:
+        """Return what the servers of the session may be shown, already to be found in texts."""
+
+        async def record(event: CredentialUsed) -> None:
+            journal.record(event)
+            await journal.durable()
+
+        needed = servers is not None and servers.any_remote
+        found = await self.credentials.of_session(journal.state.created, record, needed=needed)
+        if found is not None:
+            await found.learn()
+        return found
 
     async def _staff(self, loaded: Loaded, state: SessionState, line: Sequence[Member]) -> HouseStaff | None:
         """Return the agents that the session may start; None where the tools for that are not wanted."""
@@ -183,9 +203,6 @@ class Furnishing:
 
     async def _furniture(self, journal: Journal, loaded: Loaded, house: House, member: Member) -> "Furniture":
         state, settings = journal.state, loaded.settings
-        redact = house.pipeline.parts.redact
-        if redact is not None:
-            journal.scrub = lambda event: scrubbed(event, redact)
         _move(house, state)
         if state.conversation.call_ids:  # without a call it has seen nothing
             await run_sync(seen_files.restore, member.session_dir, house.in_force.workspace.read_state)
@@ -307,6 +324,13 @@ class Furniture:
         await self.house.close()
 
 
+def _scrub(journal: Journal, house: House) -> None:
+    """Keep secrets out of the log from now on."""
+    redact = house.pipeline.parts.redact
+    if redact is not None:
+        journal.scrub = lambda event: scrubbed(event, redact)
+
+
 def _move(house: House, state: SessionState) -> None:
     """Go on where the calls of the session stood last."""
     if state.cwd and os.path.isdir(state.cwd):
@@ -327,6 +351,8 @@ def _member(loaded: Loaded, state: SessionState) -> Member:
 
 def _renewed(house: House, parts: TurnParts, prompt: PromptInputs, journal: Journal) -> str:
     """Offer what there is now, and tell the model of tools that it shall know by name; say what is new."""
+    if house.servers is not None:
+        house.servers.turn_begins(parts.stopper)
     house.follow_servers()
     shelf = house.shelf
     news: Sequence[LoggedEvent] = ()

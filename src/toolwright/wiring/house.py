@@ -16,7 +16,7 @@ from toolwright.contracts.ports import Approver, BlobStore, EventSink
 from toolwright.contracts.tool import CallResult, Done, Failed, Offered, Tool, ToolCall, ToolSpec
 from toolwright.settings import SETTINGS_FOLDER, Loaded, load, user_folder
 from toolwright.tool_calls.batch import BatchResult, Scheduling, run_batch
-from toolwright.tool_calls.credentials import Masking, secret_values
+from toolwright.tool_calls.credentials import Masking, redacting, secret_values
 from toolwright.tool_calls.in_force import InForce
 from toolwright.tool_calls.live import Turn
 from toolwright.tool_calls.loop_guard import LoopLimits
@@ -79,6 +79,8 @@ class Wanted:
     """Where tools wait that are told of by name; None offers all of them at once."""
     servers: SessionServers | None = None
     """The MCP servers of the session, not started yet."""
+    masking: Masking | None = None
+    """Finds what servers are shown of vaults."""
     approver: Approver | None = None
     sink: EventSink | None = None
     told: frozenset[type] | None = None
@@ -366,7 +368,7 @@ def _parts(
     secrets = secret_values(loaded.environ)
     if wanted.servers is not None:
         secrets = (*secrets, *server_secrets(wanted.servers.choice))
-    redact = Masking(secrets) if secrets else None
+    redact = redacting(Masking(secrets) if secrets else None, wanted.masking)
     output = loaded.settings.tool_output
     limits = ResultLimits(
         max_chars=output.max_chars,

@@ -35,7 +35,7 @@ async def opened(
 ) -> AsyncIterator[House]:
     """Open all that routes work with. May raise SettingsError, StoreUnavailable."""
     async with open_server_stores(loaded) as stores, open_vaults(loaded) as vaults:
-        works = await open_works(loaded, WorksWanted(model=model or serving.model))
+        works = await open_works(loaded, WorksWanted(model=model or serving.model, vaults=vaults))
         house = House(
             works=works,
             loaded=loaded,

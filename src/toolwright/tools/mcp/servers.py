@@ -106,6 +106,7 @@ class SessionServers:
         self._roots: tuple[str, ...] = ()
         self._seen_version = -1
         self._subscribed: set[tuple[str, str]] = set()
+        self._run: object = None
 
     # --- their life -----------------------------------------------------------------------------
 
@@ -159,6 +160,21 @@ class SessionServers:
         changed, self._seen_version = version != self._seen_version, version
         self._tell_roots()
         return "MCP servers connected, went away or changed their tools" if changed else ""
+
+    def turn_begins(self, run: object) -> None:
+        """Somebody is at work: in another ``run`` than before, servers elsewhere that were given up are tried
+        again; in the same one only those that would be shown something else by now."""
+        is_new, self._run = self._run is not run and self._run is not None, run
+        for keeper in self._keepers:
+            if not is_new:
+                keeper.reconsider()
+            elif is_remote(keeper.server):
+                keeper.restart()
+
+    @property
+    def any_remote(self) -> bool:
+        """Whether one of them is somewhere else, where a credential may be wanted."""
+        return any(is_remote(held.chosen.server) for held in self._held.values())
 
     def hides(self, name: str) -> bool:
         """Whether a tool of ours has nothing to work on: no connected server has what it is for."""
@@ -350,6 +366,11 @@ class SessionServers:
                 "validation_failed", f"There is no MCP server {name!r}.", hint=f"Servers: {known}."
             )
         return held
+
+
+def is_remote(server: ServerDefinition) -> bool:
+    """Whether a server has an address."""
+    return server.transport in {"http", "sse", "ws"}
 
 
 def _is_connected(view: ServerView) -> bool:
