@@ -201,6 +201,8 @@ class Furnishing:
             context=context,
             limits=limits,
             is_child=state.created.parent_id is not None,
+            mounts=house.in_force.workspace.mounts,
+            commands_see_mounts=settings.sandbox.kind == "bubblewrap",
         )
         parts = TurnParts(
             log=journal,
@@ -308,7 +310,7 @@ class Furniture:
 
 def _move(house: House, state: SessionState) -> None:
     """Go on where the calls of the session stood last."""
-    if state.cwd and os.path.isdir(state.cwd):
+    if state.cwd and os.path.isdir(house.in_force.workspace.on_disk(state.cwd)):
         house.in_force.move(state.cwd)
 
 
@@ -321,6 +323,7 @@ def _member(loaded: Loaded, state: SessionState) -> Member:
         depth=created.depth,
         background=created.background,
         worktree=created.worktree,
+        mounts=created.mounts,
     )
 
 
