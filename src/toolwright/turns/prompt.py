@@ -65,7 +65,8 @@ def system_parts(inputs: PromptInputs) -> tuple[str, ...]:
     """Return the parts of the prompt: what all sessions share first, what changes most easily last.
 
     Identity, rules of work, whom a child works for, what tools say, the agent's own instructions, the
-    skills, surroundings, folders, context files, limits. Instructions that replace the prompt stand for the first two.
+    skills, surroundings, folders, context files, limits. Instructions that replace the prompt stand for the
+    first two.
     No part is empty.
     """
     agent = inputs.agent

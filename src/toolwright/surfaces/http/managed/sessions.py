@@ -3,11 +3,12 @@
 from dataclasses import replace
 from typing import Any, Final
 
-from toolwright.contracts.documents import Document, Wanted
+from toolwright.contracts.documents import Add, Document, Wanted
 from toolwright.contracts.events import SessionCreated
 from toolwright.contracts.ids import new_id
 from toolwright.contracts.storage import UnknownSession
 from toolwright.sessions.state import SessionState
+from toolwright.surfaces.http.managed import resources
 from toolwright.surfaces.http.managed.agent_rules import check_agent
 from toolwright.surfaces.http.managed.agent_shapes import (
     checked_metadata,
@@ -58,11 +59,11 @@ async def create(visit: Visit) -> dict[str, Any]:
         "title": given.title,
         "metadata": given.metadata or {},
         "vault_ids": list(given.vault_ids),
-        "resources": [],
     }
     document = Document(
         kind=KIND, id=session_id, workspace=visit.workspace, created_at=now, updated_at=now, body=body
     )
+    furnished = await resources.furnish(visit, session_id, given.resources)
     project = await visit.house.session_folder(session_id)
 
     def about(created: SessionCreated) -> SessionCreated:
@@ -71,9 +72,9 @@ async def create(visit: Visit) -> dict[str, Any]:
             workspace=visit.workspace,
             vaults=tuple(map(ours, given.vault_ids)),
             environment=environment_definition(environment),
+            mounts=furnished.mounts,
         )
 
-    await visit.house.documents.add(document)
     await visit.house.works.sessions.create(
         definition(agent, members),
         project=project,
@@ -81,6 +82,7 @@ async def create(visit: Visit) -> dict[str, Any]:
         session_id=session_id,
         about=about,
     )
+    await visit.house.documents.change(Add(document), *furnished.changes)
     if events:
         await deliver(visit, session_id, events)
     return await shown(visit, document)
@@ -240,6 +242,7 @@ async def shown(visit: Visit, session: Document) -> dict[str, Any]:
         "id": session.id,
         "type": "session",
         **session.body,
+        "resources": await resources.all_shown(visit.house, session.workspace, session.id),
         "status": _STATUS[state.status],
         "outcome_evaluations": [],
         "stats": {
