@@ -80,7 +80,7 @@ async def test_files_are_found_by_their_ids(server: Server) -> None:
     assert page.next_page is None
     for wrong in ({"limit": 2}, {"page": "page_x"}):
         with pytest.raises(anthropic.BadRequestError, match="ids"):
-            await files.list(ids=made, **wrong)  # type: ignore[arg-type]
+            await files.list(ids=made, **wrong)
     with pytest.raises(anthropic.BadRequestError, match="at most 100"):
         await files.list(ids=[f"file_{number}" for number in range(101)])
 
@@ -101,6 +101,14 @@ async def test_only_the_last_part_of_a_name_counts(
 ) -> None:
     file = await server.client.beta.files.upload(file=(name, b"x", media) if media else (name, b"x"))
     assert (file.filename, file.mime_type) == shown
+
+
+async def test_a_file_without_a_name_is_taken(server: Server) -> None:
+    content = bytes(range(256)) * 1_000
+    file = await server.client.beta.files.upload(file=content)
+    assert (file.filename, file.size_bytes) == ("unnamed.bin", len(content))
+    found = [piece async for piece in server.house.files.read(file.id)]
+    assert b"".join(found) == content
 
 
 @pytest.mark.parametrize("name", ["a?.txt", "a<b", "x" * 256])
@@ -145,8 +153,6 @@ async def raw(server: Server, content: bytes, kind: str) -> httpx2.Response:
         (b"", "multipart/form-data", 400),
         (b"nothing of a form", "multipart/form-data; boundary=x", 400),
         (b"--x--\r\n", "multipart/form-data; boundary=x", 400),
-        (b'--x\r\ncontent-disposition: form-data; name="file"\r\n\r\nx\r\n--x--\r\n',
-         "multipart/form-data; boundary=x", 400),
         (b'--x\r\ncontent-disposition: form-data; name="other"; filename="a"\r\n\r\nx\r\n--x--\r\n',
          "multipart/form-data; boundary=x", 400),
     ],
@@ -156,7 +162,7 @@ async def test_a_form_that_is_none_is_refused(
 ) -> None:
     answer = await raw(server, content, kind)
     assert (answer.status_code, answer.json()["type"]) == (status, "error")
-    assert not [path for path in (tmp_path / "data").glob("files/*")]
+    assert not list((tmp_path / "data").glob("files/*"))
 
 
 async def test_a_file_that_says_it_is_too_large_is_refused_before_it_is_read(server: Server) -> None:
@@ -257,7 +263,7 @@ async def _until_rest(client: AsyncAnthropic, session_id: str) -> list[Any]:
     with fail_after(60):
         while True:
             events = [event async for event in client.beta.sessions.events.list(session_id)]
-            last = events[-1]
+            last: Any = events[-1]
             if last.type == "session.status_idle" and last.stop_reason.type != "requires_action":
                 return events
             if last.type == "session.status_idle":
@@ -289,7 +295,7 @@ async def test_resources_come_and_go_while_a_session_is_there(tmp_path: Path) ->
         resources = client.beta.sessions.resources
         file = await client.beta.files.upload(file=("a.txt", b"alpha\n"))
         session = await session_with(client, resources=[{"type": "file", "file_id": file.id}])
-        first = session.resources[0]
+        first: Any = session.resources[0]
         assert first.mount_path == f"{UPLOADS}/{file.id}"
         added = await resources.add(
             session.id, type="file", file_id=file.id, mount_path=f"{UPLOADS}/later.txt"
@@ -302,8 +308,8 @@ async def test_resources_come_and_go_while_a_session_is_there(tmp_path: Path) ->
         with pytest.raises(anthropic.BadRequestError, match="file_id"):
             await resources.add(session.id, type="file", file_id="file_unknown")
         assert "alpha" in results(await said(client, session.id))[0][1]
-        assert [one.id async for one in resources.list(session.id)] == [first.id, added.id]
-        paged = [one.id async for one in resources.list(session.id, limit=1)]
+        assert [data(one)["id"] async for one in resources.list(session.id)] == [first.id, added.id]
+        paged = [data(one)["id"] async for one in resources.list(session.id, limit=1)]
         assert paged == [first.id, added.id]
         assert await resources.retrieve(added.id, session_id=session.id) == added
         with pytest.raises(anthropic.BadRequestError, match="authorization_token"):
@@ -313,7 +319,7 @@ async def test_resources_come_and_go_while_a_session_is_there(tmp_path: Path) ->
         with pytest.raises(anthropic.NotFoundError):
             await resources.retrieve(added.id, session_id=session.id)
         shown = await client.beta.sessions.retrieve(session.id)
-        assert [one.id for one in shown.resources] == [first.id]
+        assert [data(one)["id"] for one in shown.resources] == [first.id]
         assert os.listdir(tmp_path / "data" / "mounts" / session.id / "uploads") == [file.id]
 
 
@@ -337,7 +343,7 @@ async def test_resources_that_cannot_be_are_refused_and_leave_nothing(
     with pytest.raises(anthropic.BadRequestError, match=named):
         await session_with(server.client, resources=given)
     assert [one async for one in server.client.beta.sessions.list()] == []
-    assert not [path for path in (tmp_path / "data").glob("mounts/*")]
+    assert not list((tmp_path / "data").glob("mounts/*"))
 
 
 async def test_the_model_is_told_where_files_are(tmp_path: Path) -> None:

@@ -2,8 +2,9 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Any, Final
 
+from python_multipart.multipart import parse_options_header
 from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
@@ -18,18 +19,37 @@ _AROUND: Final = 64 * 1024
 _PIECE: Final = 1024 * 1024
 
 
+class _Parser(MultiPartParser):
+    """Takes a part for a file by its own name too: some clients send no name of a file with it."""
+
+    def __init__(self, *given: Any, named: str, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self._named = {named.encode(), f"{named}[]".encode()}
+
+    def on_headers_finished(self) -> None:
+        written = self._current_part.content_disposition or b""
+        _, options = parse_options_header(written)
+        if options.get(b"name") in self._named and b"filename" not in options:
+            self._current_part.content_disposition = written + b'; filename=""'
+        super().on_headers_finished()
+
+
 @asynccontextmanager
-async def form(request: Request, *, most: int, files: int = 1) -> AsyncIterator[FormData]:
-    """Read a form of up to ``files`` files with up to ``most`` bytes in all. May raise Problem."""
+async def form(request: Request, named: str, *, most: int, files: int = 1) -> AsyncIterator[FormData]:
+    """Read a form of up to ``files`` files, sent as ``named``, with up to ``most`` bytes in all.
+
+    May raise Problem.
+    """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "multipart/form-data":
         raise Problem("wrong_type", "The body must be multipart/form-data.")
     said = request.headers.get("content-length", "")
     if said.isdigit() and int(said) > most + _AROUND * files:
         raise too_large(most)
-    parser = MultiPartParser(
+    parser = _Parser(
         request.headers,
         _bounded(request, most + _AROUND * files, most),
+        named=named,
         max_files=files,
         max_fields=_MOST_FIELDS,
         max_part_size=_LONGEST_FIELD,
@@ -81,3 +101,13 @@ async def pieces(file: UploadFile) -> AsyncIterator[bytes]:
     """Yield a file in pieces."""
     while piece := await file.read(_PIECE):
         yield piece
+
+
+async def bytes_in(file: UploadFile) -> bytes:
+    """Return all of a file."""
+    return await file.read()
+
+
+async def one_piece(data: bytes) -> AsyncIterator[bytes]:
+    """Yield bytes as the only piece."""
+    yield data

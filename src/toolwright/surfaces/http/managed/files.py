@@ -83,7 +83,7 @@ class FileQuery(Query):
 async def upload(visit: Visit) -> dict[str, Any]:
     """Keep a file that a client sends."""
     await _sweep(visit)
-    async with form(visit.request, most=MOST_BYTES) as given:
+    async with form(visit.request, "file", most=MOST_BYTES) as given:
         refuse_unknown(given, "file", "expires_in_seconds")
         sent = files_of(given, "file")
         if len(sent) != 1:

@@ -1,6 +1,6 @@
 """What sessions are given: files, as copies of their own, and memory stores."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -8,7 +8,7 @@ from toolwright.contracts.documents import Add, Change, Document, Remove, Wanted
 from toolwright.contracts.ids import new_id
 from toolwright.contracts.mounts import Mount
 from toolwright.surfaces.http.app import House
-from toolwright.surfaces.http.managed import files, outputs
+from toolwright.surfaces.http.managed import files, outputs, skill_mounts
 from toolwright.surfaces.http.managed.desk import Desk
 from toolwright.surfaces.http.managed.mounting import (
     UPLOADS,
@@ -46,10 +46,16 @@ class Furnished:
 
     changes: tuple[Change, ...]
     mounts: tuple[Mount, ...]
+    skills: skill_mounts.Known
 
 
-async def furnish(visit: Visit, session_id: str, given: Sequence[ResourceGiven]) -> Furnished:
-    """Lay out what a session begins with. May raise Problem, and nothing is left then."""
+async def furnish(
+    visit: Visit, session_id: str, given: Sequence[ResourceGiven], agents: Sequence[Mapping[str, Any]]
+) -> Furnished:
+    """Lay out what a session begins with: what it is given, and the skills that its agents name.
+
+    May raise Problem, and nothing is left then.
+    """
     for number, resource in enumerate(given):
         if isinstance(resource, RepositoryMounted):
             raise Problem(
@@ -66,16 +72,20 @@ async def furnish(visit: Visit, session_id: str, given: Sequence[ResourceGiven])
         if isinstance(one, FileMounted)
     ]
     check_apart([path for _, path in found])
+    skills = skill_mounts.told(await skill_mounts.found_skills(visit, agents))
     mounts = usual_mounts(visit.house, session_id)
+    if skills:
+        mounts = (*mounts, skill_mounts.mount_of(visit.house.mounts_of(session_id)))
     await make_folders(mounts)
     changes: list[Change] = []
     try:
+        await skill_mounts.lay_out(visit, skills, mounts[-1])
         for number, (file, path) in enumerate(found):
             changes += await _laid(visit, session_id, file, path, after=number * _STEP)
     except BaseException:
         await visit.house.remove_mounts(session_id)
         raise
-    return Furnished(tuple(changes), mounts)
+    return Furnished(tuple(changes), mounts, skills)
 
 
 async def _source(visit: Visit, file_id: str, where: str = "") -> Document:

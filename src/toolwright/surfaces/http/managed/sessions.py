@@ -35,6 +35,7 @@ from toolwright.surfaces.http.managed.session_shapes import (
     SessionQuery,
     SessionShown,
 )
+from toolwright.surfaces.http.managed.skill_mounts import with_skills, with_those_of
 from toolwright.surfaces.http.managed.vaults import ours
 from toolwright.surfaces.http.problems import Problem
 from toolwright.surfaces.http.reading import written_time
@@ -63,7 +64,7 @@ async def create(visit: Visit) -> dict[str, Any]:
     document = Document(
         kind=KIND, id=session_id, workspace=visit.workspace, created_at=now, updated_at=now, body=body
     )
-    furnished = await resources.furnish(visit, session_id, given.resources)
+    furnished = await resources.furnish(visit, session_id, given.resources, [agent, *members])
     project = await visit.house.session_folder(session_id)
 
     def about(created: SessionCreated) -> SessionCreated:
@@ -76,7 +77,7 @@ async def create(visit: Visit) -> dict[str, Any]:
         )
 
     await visit.house.works.sessions.create(
-        definition(agent, members),
+        with_skills(definition(agent, members), agent, members, furnished.skills),
         project=project,
         title=given.title or "",
         session_id=session_id,
@@ -183,7 +184,8 @@ async def _with_tools(visit: Visit, session: Document, change: SessionChange) ->
     check_agent(agent)
     if agent != session.body["agent"]:
         members = _members(agent)
-        await visit.house.works.sessions.change_agent(session.id, definition(agent, members))
+        changed = with_those_of(definition(agent, members), state.agent)
+        await visit.house.works.sessions.change_agent(session.id, changed)
     return agent
 
 

@@ -15,6 +15,7 @@ from toolwright.surfaces.http.managed import (
     resources,
     session_events,
     sessions,
+    skills,
     vaults,
 )
 from toolwright.surfaces.http.managed.desk import Desk, opened
@@ -31,6 +32,7 @@ GROUPS: Final[tuple[tuple[str, tuple[Route, ...]], ...]] = (
     (BETA, resources.ROUTES),
     (BETA, vaults.ROUTES),
     ("", files.ROUTES),
+    ("", skills.ROUTES),
     ("", models.ROUTES),
 )
 """Routes, with the beta that each group needs."""
