@@ -38,6 +38,17 @@ class ClientToolDefinition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SkillDefinition:
+    """Instructions for one kind of work, in a folder of their own that a session sees."""
+
+    name: str
+    description: str
+    """What it is for, so that a model knows when to read it."""
+    path: str
+    """Of its folder, as calls see it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentDefinition:
     """Where the commands of a session run, and whom they may reach."""
 
@@ -82,6 +93,8 @@ class AgentDefinition:
     agents: tuple[str, ...] | None = None
     """Agents that it may start; None means all, empty none."""
     skills: tuple[str, ...] = ()
+    skill_folders: tuple[SkillDefinition, ...] = ()
+    """Skills that come along with it, whatever is found by the names above."""
     mcp_servers: Mapping[str, Any] = field(default_factory=dict)
     hooks: Mapping[str, Any] = field(default_factory=dict)
     client_tools: tuple[ClientToolDefinition, ...] = ()

@@ -47,6 +47,7 @@ from toolwright.contracts.models import (
     ThinkingDelta,
     Usage,
 )
+from toolwright.contracts.mounts import Mount
 from toolwright.contracts.permissions import RuleChange
 from toolwright.contracts.values import value
 
@@ -136,6 +137,8 @@ class SessionCreated:
     """Ids of the vaults that its credentials come from, the first one first."""
     environment: EnvironmentDefinition | None = None
     """None: whatever the settings of its project say."""
+    mounts: tuple[Mount, ...] = ()
+    """Folders besides the project that it and the agents it starts see."""
 
 
 InputSource = Literal["user", "notification", "agent", "system"]

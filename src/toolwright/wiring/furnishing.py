@@ -218,6 +218,8 @@ class Furnishing:
             context=context,
             limits=limits,
             is_child=state.created.parent_id is not None,
+            mounts=house.in_force.workspace.mounts,
+            commands_see_mounts=settings.sandbox.kind == "bubblewrap",
         )
         parts = TurnParts(
             log=journal,
@@ -333,7 +335,7 @@ def _scrub(journal: Journal, house: House) -> None:
 
 def _move(house: House, state: SessionState) -> None:
     """Go on where the calls of the session stood last."""
-    if state.cwd and os.path.isdir(state.cwd):
+    if state.cwd and os.path.isdir(house.in_force.workspace.on_disk(state.cwd)):
         house.in_force.move(state.cwd)
 
 
@@ -346,6 +348,7 @@ def _member(loaded: Loaded, state: SessionState) -> Member:
         depth=created.depth,
         background=created.background,
         worktree=created.worktree,
+        mounts=created.mounts,
     )
 
 

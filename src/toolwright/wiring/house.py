@@ -241,6 +241,7 @@ def build(loaded: Loaded, wanted: Wanted) -> House:
     offer = stock(registry, toolset, choice)
     in_force = InForce(policy=rights.own.policy, workspace=workspace)
     ports.stands_in = lambda: in_force.policy.cwd
+    ports.lies_at = workspace.on_disk
     for conflict in (*registry.conflicts, *offer.conflicts):
         ports.tell(conflict)
     changes = Changes(loaded, ground.names, told=wanted.on_changes, within=ceiling)
@@ -334,6 +335,7 @@ def _workspace(loaded: Loaded, line: Sequence[Member]) -> LocalWorkspace:
         roots,
         place,
         readable=tuple(member.session_dir for member in line if member.session_dir),
+        mounts=line[0].mounts,
         protected=is_protected,
         engine_home=user_folder(loaded.environ),  # who writes there says which projects are trusted
     )

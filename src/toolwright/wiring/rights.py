@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from toolwright.contracts.children import Worktree
 from toolwright.contracts.definitions import AgentDefinition
+from toolwright.contracts.mounts import Mount
 from toolwright.contracts.permissions import RuleChange
 from toolwright.contracts.tool import ToolSpec
 from toolwright.sessions.rights import ABOUT_CHILDREN, BACKGROUND, Place, Rights, Wish, cut, policy_within
@@ -31,6 +32,8 @@ class Member:
     depth: int = 0
     background: bool = False
     worktree: Worktree | None = None
+    mounts: tuple[Mount, ...] = ()
+    """Those of the first session of a line are those of all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +151,7 @@ def _started(ground: Ground, member: Member, above: Rights | None) -> Ruling:
         bypass_enabled=ground.bypass_enabled,
         can_ask=ground.can_ask,
         agent=member.agent,
+        mounts=above.policy.mounts if above is not None else member.mounts,
     )
     if tree is None:
         return ruling

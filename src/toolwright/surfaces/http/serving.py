@@ -40,6 +40,7 @@ async def opened(
             works=works,
             loaded=loaded,
             documents=stores.documents,
+            files=stores.files,
             keys=stores.keys,
             vaults=vaults,
             clock=stores.clock,

@@ -3,11 +3,12 @@
 from dataclasses import replace
 from typing import Any, Final
 
-from toolwright.contracts.documents import Document, Wanted
+from toolwright.contracts.documents import Add, Document, Wanted
 from toolwright.contracts.events import SessionCreated
 from toolwright.contracts.ids import new_id
 from toolwright.contracts.storage import UnknownSession
 from toolwright.sessions.state import SessionState
+from toolwright.surfaces.http.managed import resources
 from toolwright.surfaces.http.managed.agent_rules import check_agent
 from toolwright.surfaces.http.managed.agent_shapes import (
     checked_metadata,
@@ -34,6 +35,7 @@ from toolwright.surfaces.http.managed.session_shapes import (
     SessionQuery,
     SessionShown,
 )
+from toolwright.surfaces.http.managed.skill_mounts import with_skills, with_those_of
 from toolwright.surfaces.http.managed.vaults import ours
 from toolwright.surfaces.http.problems import Problem
 from toolwright.surfaces.http.reading import written_time
@@ -58,11 +60,11 @@ async def create(visit: Visit) -> dict[str, Any]:
         "title": given.title,
         "metadata": given.metadata or {},
         "vault_ids": list(given.vault_ids),
-        "resources": [],
     }
     document = Document(
         kind=KIND, id=session_id, workspace=visit.workspace, created_at=now, updated_at=now, body=body
     )
+    furnished = await resources.furnish(visit, session_id, given.resources, [agent, *members])
     project = await visit.house.session_folder(session_id)
 
     def about(created: SessionCreated) -> SessionCreated:
@@ -71,16 +73,17 @@ async def create(visit: Visit) -> dict[str, Any]:
             workspace=visit.workspace,
             vaults=tuple(map(ours, given.vault_ids)),
             environment=environment_definition(environment),
+            mounts=furnished.mounts,
         )
 
-    await visit.house.documents.add(document)
     await visit.house.works.sessions.create(
-        definition(agent, members),
+        with_skills(definition(agent, members), agent, members, furnished.skills),
         project=project,
         title=given.title or "",
         session_id=session_id,
         about=about,
     )
+    await visit.house.documents.change(Add(document), *furnished.changes)
     if events:
         await deliver(visit, session_id, events)
     return await shown(visit, document)
@@ -181,7 +184,8 @@ async def _with_tools(visit: Visit, session: Document, change: SessionChange) ->
     check_agent(agent)
     if agent != session.body["agent"]:
         members = _members(agent)
-        await visit.house.works.sessions.change_agent(session.id, definition(agent, members))
+        changed = with_those_of(definition(agent, members), state.agent)
+        await visit.house.works.sessions.change_agent(session.id, changed)
     return agent
 
 
@@ -240,6 +244,7 @@ async def shown(visit: Visit, session: Document) -> dict[str, Any]:
         "id": session.id,
         "type": "session",
         **session.body,
+        "resources": await resources.all_shown(visit.house, session.workspace, session.id),
         "status": _STATUS[state.status],
         "outcome_evaluations": [],
         "stats": {
