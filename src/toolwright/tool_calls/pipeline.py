@@ -410,6 +410,7 @@ class Pipeline:
 
     async def conclude(self, live: LiveCall, outcome: Outcome) -> CallResult:
         """Turn what a call ended in into its one result."""
+        live.context = None  # it leads back to the call: a circle that would wait for the garbage collector
         if isinstance(outcome, Waiting):
             return self._noted(self._unseen(live, outcome, Bounded("", None, spills=False)))
         ended = self._counted(live, await self._after(live, outcome))

@@ -29,6 +29,7 @@ from toolwright.sessions.state import SessionState
 from toolwright.settings import Loaded
 from toolwright.tool_calls.permissions.subject import Policy
 from toolwright.tool_calls.redaction import scrubbed
+from toolwright.tool_calls.validation import Validators
 from toolwright.tools.custom import ClientTool
 from toolwright.tools.deferring import read_when
 from toolwright.tools.mcp.servers import SessionServers
@@ -103,6 +104,7 @@ class Furnishing:
     credentials: EngineCredentials
     used: Used = field(default_factory=Used)
     """How often MCP servers asked a model."""
+    validators: Validators = field(default_factory=Validators)
 
     async def __call__(self, journal: Journal) -> "Furniture":
         """Build one session's. May raise ToolwrightError."""
@@ -198,6 +200,7 @@ class Furnishing:
             journal=CallLog(journal),
             hooks=self.hooks,
             bypass_enabled=self.bypass_enabled,
+            validators=self.validators,
             on_changes=lambda changes: journal.record(PermissionsChanged(changes=tuple(changes))),
         )
 

@@ -28,6 +28,7 @@ from toolwright.tool_calls.pipeline import Pipeline
 from toolwright.tool_calls.quotas import UNLIMITED, Quotas
 from toolwright.tool_calls.results import ResultLimits, Results, readers_offered
 from toolwright.tool_calls.texts import error_text
+from toolwright.tool_calls.validation import Validators
 from toolwright.tools import features, toolsets, visibility
 from toolwright.tools.builtin.call_tool import CallTool
 from toolwright.tools.builtin.tool_search import ToolSearch
@@ -88,6 +89,8 @@ class Wanted:
     journal: Journal | None = None
     hooks: tuple[Hook, ...] = ()
     bypass_enabled: bool = False
+    validators: Validators | None = None
+    """Compiled schemas, where several sessions share them."""
     on_changes: OnChanges | None = None
     """Told of changes of rules, mode and folders before they are in force."""
 
@@ -245,7 +248,7 @@ def build(loaded: Loaded, wanted: Wanted) -> House:
     for conflict in (*registry.conflicts, *offer.conflicts):
         ports.tell(conflict)
     changes = Changes(loaded, ground.names, told=wanted.on_changes, within=ceiling)
-    pipeline = _pipeline(loaded, _parts(wanted, ports, in_force, ground=ground, offer=offer, changes=changes))
+    parts = _parts(wanted, ports, in_force, ground=ground, offer=offer, changes=changes)
     return House(
         loaded=loaded,
         registry=registry,
@@ -263,7 +266,7 @@ def build(loaded: Loaded, wanted: Wanted) -> House:
         line=rights,
         ceiling=ceiling,
         changes=changes,
-        pipeline=pipeline,
+        pipeline=_pipeline(loaded, parts, wanted.validators),
         scheduling=_scheduling(loaded),
         notices=(*loaded.notices, *rights.notices),
         session=wanted.session,
@@ -407,13 +410,14 @@ def _parts(
     )
 
 
-def _pipeline(loaded: Loaded, parts: Parts) -> Pipeline:
+def _pipeline(loaded: Loaded, parts: Parts, validators: Validators | None) -> Pipeline:
     settings = loaded.settings
     quotas = settings.quotas
     limits = Quotas(rounds=quotas.rounds, calls=quotas.calls_per_run, per_tool=quotas.calls_per_tool)
     unlimited = limits == Quotas()
     guard = LoopLimits(warn=settings.loop_guard.warn, stop=settings.loop_guard.stop)
-    return Pipeline(parts, quotas=UNLIMITED if unlimited else limits, loop_limits=guard)
+    quotas_now = UNLIMITED if unlimited else limits
+    return Pipeline(parts, quotas=quotas_now, loop_limits=guard, validators=validators)
 
 
 def _scheduling(loaded: Loaded) -> Scheduling:

@@ -68,6 +68,8 @@ class Policy:
     """A copy and what it is a copy of: what is denied or asked about there is so in the copy, too."""
     bypass_available: bool = False
     can_ask: bool = True
+    worked_out: dict[type, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What follows from all this, worked out once and gone with it."""
 
 
 class PathJudge(Protocol):
