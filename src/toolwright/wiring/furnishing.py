@@ -219,7 +219,7 @@ class Furnishing:
             effort=agent.effort or settings.effort,
             max_tokens=agent.max_tokens or settings.max_tokens,
             limits=limits,
-            retries=_retries(loaded),
+            retries=retries_of(loaded),
             fallback_model=settings.fallback_model,
             compaction=Compaction(**settings.compaction.model_dump()),
             blobs=house.blobs,
@@ -410,7 +410,8 @@ def _preamble(offered: Offered, prompt: PromptInputs) -> Preamble:
     return Preamble(system, tools, digest.hexdigest())
 
 
-def _retries(loaded: Loaded) -> Retries:
+def retries_of(loaded: Loaded) -> Retries:
+    """Return how often a model that cannot be asked is asked again."""
     settings = loaded.settings.retries
     return Retries(
         attempts=settings.attempts,
