@@ -65,6 +65,8 @@ def evaluated(request: EvalRequest, options: EvalOptions) -> int:
     if request.only_lists:
         print("".join(f"{case.name}\n" for case in cases), end="")
         return 0
+    if not os.path.isdir(request.folder):
+        raise SettingsError(f"there is no folder {request.folder}.")
     loaded = load(os.path.realpath(request.folder), environ=dict(os.environ))
     ready = prepared(cases, options, loaded, tools_of)
     progress = _Progress(len(cases) * options.repeat, options.repeat) if request.shows_progress else _silent

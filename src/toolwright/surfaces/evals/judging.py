@@ -79,6 +79,7 @@ def evidence(question: str, case: EvalCase, observed: Observed) -> str:
         "question": question,
         "task": clipped_end(f"{case.context}\n\n{case.message}".strip()),
         "calls": [clipped_end(json.dumps(call, ensure_ascii=False)) for call in calls],
+        "calls_left_out": len(observed.calls) - len(calls),
         "files": dict(observed.changes),
         "answer": clipped_end(observed.text),
     }

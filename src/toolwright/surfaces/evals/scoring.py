@@ -46,7 +46,7 @@ def _called(wanted: CallExpected, calls: Sequence[ObservedCall]) -> Check:
     times = sum(fits(wanted, call) for call in calls)
     enough = times >= wanted.least and (wanted.most is None or times <= wanted.most)
     name = f"calls {_described(wanted)}{_counted(wanted)}"
-    return Check(name, "" if enough else f"{_times(times)} {_tools_called(calls)}")
+    return Check(name, "" if enough else f"it was called {_times(times)} {_tools_called(calls)}")
 
 
 def _not_called(wanted: CallExpected, calls: Sequence[ObservedCall]) -> Check:
