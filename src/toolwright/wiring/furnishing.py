@@ -242,7 +242,7 @@ class Furnishing:
             effort=agent.effort or settings.effort,
             max_tokens=agent.max_tokens or settings.max_tokens,
             limits=limits,
-            retries=_retries(loaded),
+            retries=retries_of(loaded),
             fallback_model=settings.fallback_model,
             compaction=Compaction(**settings.compaction.model_dump()),
             blobs=house.blobs,
@@ -430,7 +430,8 @@ def _branch(folder: str) -> str | None:
     return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else f"detached at {head[:12]}"
 
 
-def _retries(loaded: Loaded) -> Retries:
+def retries_of(loaded: Loaded) -> Retries:
+    """Return how often a model that cannot be asked is asked again."""
     settings = loaded.settings.retries
     return Retries(
         attempts=settings.attempts,
