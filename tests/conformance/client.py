@@ -24,6 +24,7 @@ from toolwright.workspaces.network import NetworkGate
 
 NEWEST = "2026-07-28"
 WITHIN = 25
+_ECHO = "json_schema_echo"
 HERE_ONLY = NetworkGate.opening(["localhost", "127.0.0.0/8", "::1"])
 
 
@@ -50,6 +51,9 @@ def _calls(tools: tuple[ListedTool, ...]) -> list[tuple[str, dict[str, Any]]]:
     given = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}")).get("toolCalls")
     if given:
         return [(call["name"], call["arguments"]) for call in given]
+    schemas = {tool.name: tool.input_schema for tool in tools}
+    if _ECHO in schemas:  # sent back what was understood of a schema
+        return [(_ECHO, {"schema": schemas[name]}) for name in schemas if name != _ECHO]
     return [(tool.name, _input(tool)) for tool in tools]
 
 
