@@ -40,6 +40,7 @@ MOST_SIGN_INS = 4
 REDIRECT = "http://127.0.0.1:8123/callback"
 DOCUMENT = "https://conformance-test.local/client-metadata.json"
 """Where the suite expects us to be described."""
+ECHO = "json_schema_echo"
 HERE_ONLY = NetworkGate.opening(["localhost", "127.0.0.0/8", "::1"])
 
 
@@ -116,6 +117,9 @@ def _calls(tools: tuple[ListedTool, ...]) -> list[tuple[str, dict[str, Any]]]:
     given = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}")).get("toolCalls")
     if given:
         return [(call["name"], call["arguments"]) for call in given]
+    schemas = {tool.name: tool.input_schema for tool in tools}
+    if ECHO in schemas:  # sent back what was understood of a schema
+        return [(ECHO, {"schema": schemas[name]}) for name in schemas if name != ECHO]
     return [(tool.name, _input(tool)) for tool in tools]
 
 

@@ -11,7 +11,7 @@ from tests.endurance.promises import broken
 from tests.journeys.engines import engine as scripted
 from tests.journeys.engines import events_of, log_of
 from tests.journeys.test_request_prefix import MARK, conversation_end, preamble_of
-from tests.journeys.test_tool_search import made, many, names, text_of
+from tests.journeys.test_tool_search import many, names, text_of
 
 from toolwright import AgentDefinition, Engine
 from toolwright.contracts.events import (
@@ -24,6 +24,7 @@ from toolwright.contracts.events import (
     ToolsUnloaded,
 )
 from toolwright.contracts.messages import CallBlock, ResultBlock
+from toolwright.contracts.models import ModelProfile
 from toolwright.contracts.permissions import ApprovalAnswer, ApprovalRequest
 from toolwright.testing import FakeUpstream, ScriptedModel, call
 from toolwright.testing.replies import ScriptItem, SeenRequest, Status
@@ -282,32 +283,58 @@ async def test_whoever_names_the_tools_of_an_agent_need_not_name_the_search(
     assert "spare_3" in text_of(model.asked[0])
 
 
-async def test_a_shortened_conversation_forgets_what_was_loaded_and_never_called(tmp_path: Path) -> None:
-    model = ScriptedModel([
-        [call("tool_search", query="select:create_issue,send_message")],
-        [call("create_issue", title="One")],
-        "Opened.",
-        "Go on.",
-        "A summary.",
-        "Done.",
-    ])  # fmt: skip
-    settings = {
-        "tool_search": {"mode": "always"},
-        "compaction": {"at": 0.1, "keep_messages": 1},
-        "models": {},
-    }
-    long = made("long", "Words.")
-    async with scripted(tmp_path, model, tools=[*many(), long], settings=settings) as works:
+SHORT = {"compaction": {"keep_messages": 1}}
+
+
+@pytest.mark.parametrize(
+    ("delivery", "native", "forgotten", "listed"),
+    [
+        ("append", False, ("send_message",), ["tool_search", "look", "create_issue"]),
+        ("native", True, ("send_message",), ["tool_search", "look", "create_issue"]),
+        ("dispatch", False, ("create_issue", "send_message"), ["call_tool", "tool_search", "look"]),
+    ],
+)
+async def test_a_shortened_conversation_forgets_what_was_loaded_and_never_called(
+    tmp_path: Path, delivery: str, native: bool, forgotten: tuple[str, ...], listed: list[str]
+) -> None:
+    model = ScriptedModel(
+        [
+            [call("tool_search", query="select:create_issue,send_message")],
+            [call("create_issue", title="One")],
+            "Opened.",
+            "A summary.",
+            "Done.",
+        ],
+        profiles={"scripted": ModelProfile(tool_search=native)},
+    )
+    settings = {"tool_search": {"mode": "always", "delivery": delivery}, **SHORT}
+    async with scripted(tmp_path, model, tools=many(), settings=settings) as works:
         session = await works.session()
         await session.run("Open an issue.")
-        await session.run("Well? " + "word " * 90_000)
+        assert await session.compact()
         await session.run("Go on.")
         log = await log_of(session)
     events = events_of(log)
-    assert any(isinstance(event, Compacted) for event in events)
-    assert [event.names for event in events if isinstance(event, ToolsUnloaded)] == [("send_message",)]
+    assert len([event for event in events if isinstance(event, Compacted)]) == 1
+    assert [event.names for event in events if isinstance(event, ToolsUnloaded)] == [forgotten]
     again = [event for event in events if isinstance(event, ToolsListed)][-1]
-    assert "send_message" in again.names
-    assert "create_issue" not in again.names
-    assert names(model.asked[-1])[-1] == "create_issue"
+    assert [name for name in ("create_issue", "send_message") if name in again.names] == list(forgotten)
+    assert names(model.asked[-1]) == listed
     assert list(broken(log)) == []
+
+
+async def test_a_model_chosen_in_the_middle_is_told_in_its_own_way(tmp_path: Path) -> None:
+    script = [search(1, "select:create_issue"), "Found.", "Here too.", "And again."]
+    async with FakeUpstream(script) as upstream, engine(tmp_path, "anthropic", upstream) as works:
+        session = await works.session()
+        with anyio.fail_after(WITHIN):
+            await session.run("Find it.")
+            await session.choose_model("plain/m")
+            await session.run("And there?")
+            await session.choose_model("house/m")
+            await session.run("And back?")
+        tools = [seen.json["tools"] for seen in upstream.requests]
+    told = [[tool["name"] for tool in each if "defer_loading" not in tool] for each in tools]
+    kept = ["tool_search", "look"]
+    assert told == [kept, kept, [*kept, "create_issue"], kept]
+    assert [len(each) > len(kept) + 1 for each in tools] == [True, True, False, True]

@@ -83,8 +83,10 @@ class SessionState:
         """Tools are told of by name since some request, and from then on."""
         self.loaded: list[str] = []
         """Tools that were known by name and are loaded now, in the order of that."""
+        self.named: set[str] = set()
+        """Those of them that the session began with."""
         self.carried: set[str] = set()
-        """Those of them whose definitions stand in no result that the model still reads."""
+        """Those of them whose definitions stood in results that the conversation was shortened by."""
         self.unused: list[str] = []
         """Those of them that were not called when the conversation was shortened, until they are unloaded."""
         self._called: set[str] = set()
@@ -236,7 +238,7 @@ class SessionState:
     def _tools_loaded(self, event: ToolsLoaded) -> None:
         self.loaded += [name for name in event.names if name not in self.loaded]
         if not self.defers:  # the session begins with them
-            self.carried.update(event.names)
+            self.named.update(event.names)
 
     def _tools_unloaded(self, event: ToolsUnloaded) -> None:
         self.loaded = [name for name in self.loaded if name not in event.names]
@@ -246,8 +248,8 @@ class SessionState:
     def _shortened(self, event: Compacted) -> None:
         del event
         self.listed.clear()
-        self.carried.update(self.loaded)
-        self.unused = [name for name in self.loaded if name not in self._called]
+        self.carried.update(name for name in self.loaded if name not in self.named)
+        self.unused = [name for name in self.loaded if name in self.carried and name not in self._called]
 
     def _another_agent(self, event: AgentChanged) -> None:
         self.agent = event.agent

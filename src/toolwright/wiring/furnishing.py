@@ -13,7 +13,7 @@ from anyio.to_thread import run_sync
 from toolwright.backends.blobs.files import FileBlobs
 from toolwright.catalog.context_files import ContextFiles
 from toolwright.contracts.definitions import ClientToolDefinition, EnvironmentDefinition
-from toolwright.contracts.errors import EngineFault, ToolwrightError
+from toolwright.contracts.errors import EngineFault, SettingsError, ToolwrightError
 from toolwright.contracts.events import CredentialUsed, LoggedEvent, PermissionsChanged
 from toolwright.contracts.hooks import Hook
 from toolwright.contracts.models import ModelProfile
@@ -170,7 +170,10 @@ class Furnishing:
         settings, state = loaded.settings.tool_search, journal.state
 
         def profile() -> ModelProfile:
-            return self.lookup(state.conversation.model or state.agent.model or self.model).profile
+            try:
+                return self.lookup(state.conversation.model or state.agent.model or self.model).profile
+            except SettingsError:
+                return ModelProfile()  # said by whoever asks the model next
 
         manner = Manner(
             delivery=settings.delivery,

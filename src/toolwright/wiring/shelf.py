@@ -154,8 +154,7 @@ class Shelf:
             selection = _without(selection, deferring.CALLER)
         away = deferring.deferred(self._everything.tools, loaded)
         told = frozenset() if way == "append" else frozenset(loaded)
-        if way == "native":
-            told -= state.carried
+        told -= state.named if way == "dispatch" else state.named | state.carried
         selection = replace(
             selection, deferred=away, told=told, appended=tuple(name for name in loaded if name not in told)
         )
@@ -190,9 +189,10 @@ class Shelf:
         ):
             return ()
         events: list[LoggedEvent] = []
-        loaded = [name for name in state.loaded if name not in state.unused]
-        if state.unused:
-            events.append(ToolsUnloaded(names=tuple(state.unused)))
+        stale = self._stale()
+        loaded = [name for name in state.loaded if name not in stale]
+        if stale:
+            events.append(ToolsUnloaded(names=stale))
         if not state.defers and (named := self._named_by_definition()):
             events.append(ToolsLoaded(names=named))
             loaded += named
@@ -203,6 +203,16 @@ class Shelf:
             names = tuple(tool.tool.spec.name for tool in new)
             events.append(ToolsListed(names=names, gone=tuple(lost), text=self._told(new, lost)))
         return events
+
+    def _stale(self) -> tuple[str, ...]:
+        """Tools that are to be known by name only again, since the conversation was shortened.
+
+        Where the list must never change, all whose definitions the model has lost.
+        """
+        state = self._journal.state
+        if state.defers and self.way == "dispatch":
+            return tuple(name for name in state.loaded if name in state.carried)
+        return tuple(state.unused)
 
     def _named_by_definition(self) -> tuple[str, ...]:
         wanted = self._manner.named

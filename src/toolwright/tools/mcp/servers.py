@@ -105,6 +105,9 @@ class SessionServers:
         self._held = {chosen.server.name: _Held(chosen) for chosen in choice.servers}
         self._roots: tuple[str, ...] = ()
         self._seen_version = -1
+        self._useful: set[str] = set()
+        """Tools of ours that have a server to work on, as far as it was looked at."""
+        self._useful_at = (-1, -1)
         self._subscribed: set[tuple[str, str]] = set()
         self._run: object = None
 
@@ -112,7 +115,7 @@ class SessionServers:
 
     def start(self, may_start: Callable[[ServerDefinition], bool] = _all) -> None:
         """Begin to connect every server that may be started; the others count as switched off."""
-        self._roots = tuple(self._given.roots())
+        self._roots, self._useful_at = tuple(self._given.roots()), (-1, -1)
         for held in self._held.values():
             if held.chosen.status != "connecting" or held.keeper is not None:
                 continue
@@ -178,10 +181,14 @@ class SessionServers:
 
     def hides(self, name: str) -> bool:
         """Whether a tool of ours has nothing to work on: no connected server has what it is for."""
-        wanted = _NEEDS.get(name)
-        if wanted is None:
+        if name not in _NEEDS:
             return False
-        return not any(wanted(view) for view in self.views())
+        at = (len(self._keepers), sum(keeper.version for keeper in self._keepers))
+        if at != self._useful_at:  # asked of each of our tools whenever one server moves
+            views = self.views()
+            self._useful = {tool for tool, wanted in _NEEDS.items() if any(map(wanted, views))}
+            self._useful_at = at
+        return name not in self._useful
 
     def _tools_of(self, held: _Held) -> tuple[Tool, ...]:
         keeper = held.keeper

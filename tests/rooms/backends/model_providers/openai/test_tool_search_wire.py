@@ -133,7 +133,7 @@ async def test_both_read_the_same_search_from_one_stream() -> None:
     ("preamble", "execution"), [(PLAIN, "client"), (PREAMBLE, "server"), (PREAMBLE, None)]
 )
 async def test_a_search_that_was_not_asked_for_is_garbage(preamble: Preamble, execution: str | None) -> None:
-    item = {"type": "tool_search_call", "id": "tsc", "execution": execution, "arguments": {}}
+    item: dict[str, Any] = {"type": "tool_search_call", "id": "tsc", "execution": execution, "arguments": {}}
     frame = event("response.output_item.added", {"output_index": 0, "item": item})
     with pytest.raises(ModelFault, match="tool_search_call"):
         await asked("responses", [Reply(Frames((frame,)))], HELLO, preamble=preamble)
