@@ -35,6 +35,11 @@ pytestmark = pytest.mark.anyio
 SECRET = 'pl4nted/"S3cret\\+=&%;value~~99'
 ROTATED = "another/\"one'\\<after>+rotation=%41"
 WITHIN = 90
+HEADERS = {
+    "x-api-key": KEY,
+    "anthropic-version": "2023-06-01",
+    "anthropic-beta": "managed-agents-2026-04-01",
+}
 ALLOW = ["mcp__srv", "bash", "read_mcp_resource"]
 SETTINGS = {"sandbox": {"kind": "unsafe_plain_process"}, "network": {"allow_private": ["127.0.0.0/8"]}}
 EVERY_CALL = [
@@ -295,11 +300,9 @@ def toolwright(folder: Path, *words: str, given: str = "") -> subprocess.Complet
 async def test_the_command_line_shows_and_keeps_nothing_of_it(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
-    calls = [
-        {"calls": [{"tool": f"mcp__srv__{name}", "input": {}}]} for name in ("text", "error", "progress")
-    ]
+    calls = [[{"call": f"mcp__srv__{name}", "input": {}}] for name in ("text", "error", "progress")]
     script = tmp_path / "script.json"
-    script.write_bytes(orjson.dumps({"answers": [*calls, {"text": "That was all."}]}))
+    script.write_bytes(orjson.dumps({"answers": [*calls, "That was all."]}))
     async with hostile() as (server, url):
 
         def said(*words: str, given: str = "") -> bytes:
@@ -315,7 +318,7 @@ async def test_the_command_line_shows_and_keeps_nothing_of_it(tmp_path: Path) ->
             model = ("--model", f"scripted/{script}", "--allow", "mcp__srv")
             lines = said("run", "Do it.", "--vault", "work", "--json", *model).splitlines()
             assert any(b"credential_used" in line for line in lines)
-            assert b"That was all." in said("run", "Again.", "--vault", "work", "--details", "all", *model)
+            assert b"That was all." in said("run", "Again.", "--vault", "work", "--details", "full", *model)
             assert b"[redacted]" in b"".join(lines)
             (project / ".toolwright" / "settings.local.json").write_text('{"mcp": {"vaults": ["work"]}}')
             said("trust")
@@ -354,6 +357,26 @@ async def test_a_managed_session_streams_and_keeps_nothing_of_it(
     assert check_files(tmp_path, SECRET) > 2
 
 
+async def test_a_server_that_lets_a_managed_session_not_in_is_an_error_of_it(tmp_path: Path) -> None:
+    environ = {**environ_of(tmp_path), "TOOLWRIGHT_API_KEY": KEY}
+    serving = Serving(environ=environ, port=0, data=str(tmp_path / "data"), grace=1.0)
+    async with hostile() as (server, url):
+        server.wants = ROTATED
+        async with (
+            running(serving, model=ScriptedModel(["Without it."])) as (house, address),
+            client_of(address, KEY) as client,
+        ):
+            session_id = await _managed_session(Server(house, address, client), url)
+            streamed = await _streamed(address, session_id, "Do it.")
+            listed: Any = client.beta.sessions.events.list(session_id)
+            errors = [event.error async for event in listed if event.type == "session.error"]
+    assert [(error.type, error.mcp_server_name) for error in errors] == [
+        ("mcp_authentication_failed_error", "srv")
+    ]
+    assert b"Without it." in streamed
+    assert found_in(streamed, SECRET) == []
+
+
 async def _managed_session(server: Server, url: str) -> str:
     beta: Any = server.client.beta
     vault = await beta.vaults.create(display_name="mine")
@@ -379,13 +402,12 @@ async def _managed_session(server: Server, url: str) -> str:
 
 async def _streamed(address: str, session_id: str, text: str) -> bytes:
     """Say something; return every byte of the stream up to the next rest."""
-    headers = {"x-api-key": KEY, "anthropic-beta": "managed-agents-2026-04-01"}
     path = f"{address}/v1/sessions/{session_id}/events"
     event = {"type": "user.message", "content": [{"type": "text", "text": text}]}
     seen = b""
     with anyio.fail_after(WITHIN):
         async with (
-            httpx2.AsyncClient(timeout=WITHIN, headers=headers) as client,
+            httpx2.AsyncClient(timeout=WITHIN, headers=HEADERS) as client,
             client.stream("GET", f"{path}/stream") as stream,
         ):
             assert stream.status_code == 200
@@ -397,8 +419,7 @@ async def _streamed(address: str, session_id: str, text: str) -> bytes:
 
 
 async def _got(address: str, path: str) -> bytes:
-    headers = {"x-api-key": KEY, "anthropic-beta": "managed-agents-2026-04-01"}
-    async with httpx2.AsyncClient(timeout=WITHIN, headers=headers) as client:
+    async with httpx2.AsyncClient(timeout=WITHIN, headers=HEADERS) as client:
         answer = await client.get(address + path)
         answer.raise_for_status()
         return answer.content

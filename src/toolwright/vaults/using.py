@@ -93,7 +93,10 @@ class VaultCredentials:
             if now.refresh is None:
                 return now
             secret = await self._opened(now)
-            new = await renewed(self._egress, self._clock, now.refresh, secret)
+            try:
+                new = await renewed(self._egress, self._clock, now.refresh, secret)
+            except VaultError as problem:
+                raise VaultError(f"{problem} A person may have to log in again.") from problem
             self._watch(_values(new.secret))
             return await self._vaults.renew(now.credential_id, new.secret, expires_at=new.expires_at)
 

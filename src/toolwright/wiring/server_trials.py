@@ -22,7 +22,7 @@ from toolwright.contracts.mcp_servers import ServerView
 from toolwright.contracts.tool import CallContext, Outcome, Tool
 from toolwright.settings import Loaded
 from toolwright.tools.mcp.servers import SessionServers
-from toolwright.wiring.credentials import EngineCredentials
+from toolwright.wiring.credentials import EngineCredentials, SessionCredentials
 from toolwright.wiring.mcp import EngineServers, ForSession
 from toolwright.workspaces.workspace import open_workspace
 
@@ -71,14 +71,15 @@ class Trial:
 
 
 @asynccontextmanager
-async def tried(loaded: Loaded, names: Sequence[str]) -> AsyncIterator[Trial]:
-    """Start these servers, or all that may start, and nothing else. May raise SettingsError."""
+async def tried(loaded: Loaded, names: Sequence[str], *, vaults: Sequence[str] = ()) -> AsyncIterator[Trial]:
+    """Start these servers, or all that may start, and nothing else. May raise SettingsError, VaultError.
+
+    They are shown what these ``vaults`` hold, by name or id, else those of the settings.
+    """
     engine, nobody = EngineServers(), _Nobody()
-    vaults = EngineCredentials(loaded, SystemClock())
+    desk = EngineCredentials(loaded, SystemClock(), named=vaults)
     folder = await run_sync(lambda: os.path.realpath(tempfile.mkdtemp(prefix="toolwright-mcp-")))
-    shown = await vaults.of_session(
-        SessionCreated(session_id="trial", agent=AgentDefinition()), _noted, needed=True
-    )
+    shown: SessionCredentials | None = None
     given = ForSession(
         family="trial",
         blobs=FileBlobs(folder, SystemClock()),
@@ -92,6 +93,8 @@ async def tried(loaded: Loaded, names: Sequence[str]) -> AsyncIterator[Trial]:
         return not names or server.name in names
 
     try:
+        trial = SessionCreated(session_id="trial", agent=AgentDefinition())
+        shown = await desk.of_session(trial, _noted, needed=True)
         servers = await engine.of_session(loaded, AgentDefinition(), given)
         if servers is None:
             raise SettingsError("there are no MCP servers here; 'toolwright mcp add' sets one up.")
@@ -100,7 +103,7 @@ async def tried(loaded: Loaded, names: Sequence[str]) -> AsyncIterator[Trial]:
     finally:
         with anyio.CancelScope(shield=True):
             await engine.close()
-            await vaults.close()
+            await desk.close()
 
 
 async def _noted(event: CredentialUsed) -> None:

@@ -113,6 +113,7 @@ class Keeper:
         self._since = 0.0
         self._again = anyio.Event()
         self._shown = ""
+        self._challenge = ""
         self._looking: asyncio.Task[None] | None = None
         rhythm = means.rhythm
         times = decisions.call_times(server, whole=rhythm.whole_call, silence=rhythm.silent_call)
@@ -142,6 +143,7 @@ class Keeper:
             transport=self.server.transport,
             status=self._status,
             reason=self._reason,
+            challenge=self._challenge if self._status == "needs_auth" else "",
             facts=self.facts,
             tools=len(tools.same) + len(tools.new) + len(tools.held_back),
             held_back=tuple(held.now.name for held in tools.held_back),
@@ -222,6 +224,7 @@ class Keeper:
                 fault = await self._lived(connection)
                 troubles = 0 if time.monotonic() - began > decisions.HELD_LONG else troubles
             troubles += 1
+            self._challenge = fault.challenge
             if await self._gave_up(self._next(fault, troubles)):
                 troubles = 0
 

@@ -42,7 +42,8 @@ def definition(agent: Wire, members: Sequence[Wire] = ()) -> AgentDefinition:
         ask=tuple(rules["ask"]),
         client_tools=tuple(client),
         mcp_servers={
-            server["name"]: {"type": "http", "url": server["url"]} for server in agent["mcp_servers"]
+            server["name"]: {"type": "http", "url": server["url"], "always_load": True}
+            for server in agent["mcp_servers"]
         },
         agents=tuple(member["name"] for member in members),
         roster=tuple(definition(member) for member in members),

@@ -26,6 +26,7 @@ from toolwright.contracts.events import (
     Record,
     RunEnded,
     RunStarted,
+    ServerChanged,
     SessionEnded,
 )
 from toolwright.contracts.messages import CallBlock, ThinkingBlock
@@ -58,6 +59,10 @@ _STOPS: Final[Mapping[str, str]] = {
     "waiting": "requires_action",
 }
 """By the end of a run; any other end used up what could be tried."""
+_SERVER_ERRORS: Final[Mapping[str, str]] = {
+    "failed": "mcp_connection_failed_error",
+    "needs_auth": "mcp_authentication_failed_error",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +246,16 @@ class Translation:
         body: Body = {"type": "event_delta", "event_id": message, "delta": delta}
         yield Told("", "event_delta", at, body, preview=True)
 
+    # --- servers ---
+
+    def _server(self, event: ServerChanged, record: Record) -> Iterable[Told]:
+        """A server that is not there: the session goes on without its tools."""
+        kind = _SERVER_ERRORS.get(event.status)
+        if kind is not None:
+            why = event.reason or "The server could not be reached."
+            told = error(kind, why, mcp_server_name=event.name)
+            yield self._told(self._id("server", record.seq), "session.error", record.at, {"error": told})
+
     # --- calls ---
 
     def _decision(self, event: PermissionDecided, record: Record) -> Iterable[Told]:
@@ -404,6 +419,7 @@ class Translation:
         CallEnded: _ended,
         ChildStarted: _child_begins,
         ChildEnded: _child_over,
+        ServerChanged: _server,
     }
 
 
