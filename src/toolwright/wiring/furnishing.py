@@ -17,6 +17,7 @@ from toolwright.contracts.errors import EngineFault, SettingsError, ToolwrightEr
 from toolwright.contracts.events import CredentialUsed, LoggedEvent, PermissionsChanged
 from toolwright.contracts.hooks import Hook
 from toolwright.contracts.models import ModelProfile
+from toolwright.contracts.mounts import MountKeeper
 from toolwright.contracts.permissions import ApprovalAnswer, ApprovalRequest, RuleChange
 from toolwright.contracts.ports import Clock
 from toolwright.contracts.tool import Offered, Tool
@@ -49,6 +50,7 @@ from toolwright.wiring.preambles import is_same, plain_preamble, preamble_of, se
 from toolwright.wiring.rights import Member, below
 from toolwright.wiring.sampling import Used
 from toolwright.wiring.server_door import ServerDoor
+from toolwright.wiring.settling_mounts import settling
 from toolwright.wiring.shelf import Manner, Shelf
 from toolwright.wiring.staff import HouseStaff
 from toolwright.wiring.storage import session_folder
@@ -105,6 +107,8 @@ class Furnishing:
     used: Used = field(default_factory=Used)
     """How often MCP servers asked a model."""
     validators: Validators = field(default_factory=Validators)
+    keeper: MountKeeper | None = None
+    """Keeps mounts in step with what they are copies of."""
 
     async def __call__(self, journal: Journal) -> "Furniture":
         """Build one session's. May raise ToolwrightError."""
@@ -119,7 +123,8 @@ class Furnishing:
         door.credentials = await self._credentials(journal, servers)
         wanted = self._wanted(journal, line, self._children(state, staff), shelf)
         masking = door.credentials.masking if door.credentials is not None else None
-        house = build(loaded, replace(wanted, servers=servers, masking=masking))
+        hooks = (*self.hooks, *settling(self.keeper, (above[0] if above else state).created))
+        house = build(loaded, replace(wanted, servers=servers, masking=masking, hooks=hooks))
         _scrub(journal, house)
         if staff is not None:
             staff.rights_of = lambda member: below(house.ground, house.line.own, member)
@@ -201,7 +206,6 @@ class Furnishing:
             sink=journal,
             told=OBSERVED,
             journal=CallLog(journal),
-            hooks=self.hooks,
             bypass_enabled=self.bypass_enabled,
             validators=self.validators,
             on_changes=lambda changes: journal.record(PermissionsChanged(changes=tuple(changes))),

@@ -19,6 +19,8 @@ from toolwright.contracts.documents import DocumentStore
 from toolwright.contracts.errors import ToolwrightError
 from toolwright.contracts.files import FileStore
 from toolwright.contracts.ports import Clock
+from toolwright.memories.folders import MemoryFolders
+from toolwright.memories.service import Memories
 from toolwright.settings import Loaded
 from toolwright.surfaces.http.access import Door
 from toolwright.surfaces.http.gate import Dialect, Gate, bearer, tell
@@ -43,6 +45,8 @@ class House:
     files: FileStore
     keys: AccessKeys
     vaults: Vaults
+    memories: Memories
+    memory_folders: MemoryFolders
     clock: Clock
     version: str
     draining: bool = False

@@ -8,7 +8,7 @@ from toolwright.contracts.documents import Add, Change, Document, Remove, Wanted
 from toolwright.contracts.ids import new_id
 from toolwright.contracts.mounts import Mount
 from toolwright.surfaces.http.app import House
-from toolwright.surfaces.http.managed import files, outputs, skill_mounts
+from toolwright.surfaces.http.managed import files, memory_mounts, outputs, skill_mounts
 from toolwright.surfaces.http.managed.desk import Desk
 from toolwright.surfaces.http.managed.mounting import (
     UPLOADS,
@@ -28,7 +28,12 @@ from toolwright.surfaces.http.managed.resource_shapes import (
     ResourceQuery,
     ResourceShown,
 )
-from toolwright.surfaces.http.managed.session_shapes import FileMounted, RepositoryMounted, ResourceGiven
+from toolwright.surfaces.http.managed.session_shapes import (
+    FileMounted,
+    MemoryMounted,
+    RepositoryMounted,
+    ResourceGiven,
+)
 from toolwright.surfaces.http.problems import Problem
 from toolwright.surfaces.http.reading import written_time
 from toolwright.surfaces.http.routes import Route, Visit
@@ -56,36 +61,48 @@ async def furnish(
 
     May raise Problem, and nothing is left then.
     """
-    for number, resource in enumerate(given):
-        if isinstance(resource, RepositoryMounted):
-            raise Problem(
-                "invalid",
-                f"resources.{number}: repositories are not fetched here; let the agent clone it, or send "
-                "its files in",
-            )
-    named = [resource for resource in given if isinstance(resource, FileMounted)]
-    if len(named) > MOST_FILES:
-        raise Problem("invalid", f"resources: at most {MOST_FILES} files")
-    found = [
-        (await _source(visit, one.file_id, f"resources.{number}."), path_of(one.mount_path, one.file_id))
-        for number, one in enumerate(given)
-        if isinstance(one, FileMounted)
-    ]
-    check_apart([path for _, path in found])
+    found = await _files(visit, given)
+    folder = visit.house.mounts_of(session_id)
+    named = [(number, one) for number, one in enumerate(given) if isinstance(one, MemoryMounted)]
+    stores = await memory_mounts.attached(visit, named, folder)
     skills = skill_mounts.told(await skill_mounts.found_skills(visit, agents))
-    mounts = usual_mounts(visit.house, session_id)
+    mounts = (*usual_mounts(visit.house, session_id), *(one.mount for one in stores))
     if skills:
-        mounts = (*mounts, skill_mounts.mount_of(visit.house.mounts_of(session_id)))
+        mounts = (*mounts, skill_mounts.mount_of(folder))
     await make_folders(mounts)
-    changes: list[Change] = []
+    at, changes = visit.house.clock.now(), list[Change]()
+    changes += [
+        Add(memory_mounts.resource(visit, session_id, KIND, one, at + number * _STEP))
+        for (number, _), one in zip(named, stores, strict=True)
+    ]
     try:
         await skill_mounts.lay_out(visit, skills, mounts[-1])
-        for number, (file, path) in enumerate(found):
+        await visit.house.memory_folders.settle(visit.workspace, session_id, mounts)
+        for number, file, path in found:
             changes += await _laid(visit, session_id, file, path, after=number * _STEP)
     except BaseException:
         await visit.house.remove_mounts(session_id)
         raise
     return Furnished(tuple(changes), mounts, skills)
+
+
+async def _files(visit: Visit, given: Sequence[ResourceGiven]) -> list[tuple[int, Document, str]]:
+    """Return the files that a session is given, each with its place in the list and its path."""
+    found: list[tuple[int, Document, str]] = []
+    for number, one in enumerate(given):
+        if isinstance(one, RepositoryMounted):
+            raise Problem(
+                "invalid",
+                f"resources.{number}: repositories are not fetched here; let the agent clone it, or send "
+                "its files in",
+            )
+        if isinstance(one, FileMounted):
+            file = await _source(visit, one.file_id, f"resources.{number}.")
+            found.append((number, file, path_of(one.mount_path, one.file_id)))
+    if len(found) > MOST_FILES:
+        raise Problem("invalid", f"resources: at most {MOST_FILES} files")
+    check_apart([path for _, _, path in found])
+    return found
 
 
 async def _source(visit: Visit, file_id: str, where: str = "") -> Document:
@@ -199,6 +216,13 @@ async def every(house: House, workspace: str, session_id: str) -> Sequence[Docum
 async def all_shown(house: House, workspace: str, session_id: str) -> list[dict[str, Any]]:
     """Return all that a session was given, as it is shown."""
     return [shown(one) for one in await every(house, workspace, session_id)]
+
+
+async def sessions_with(visit: Visit, memory_store_id: str) -> frozenset[str]:
+    """Return the ids of the sessions that have a memory store."""
+    wanted = Wanted(where={"memory_store_id": memory_store_id}, limit=100_000)
+    found = await visit.house.documents.list(visit.workspace, KIND, wanted)
+    return frozenset(one.parent for one in found)
 
 
 def shown(resource: Document) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from toolwright.contracts.errors import NotPossible
 from toolwright.contracts.events import CallWaiting
 from toolwright.contracts.ids import new_id
 from toolwright.contracts.permissions import ApprovalAnswer
+from toolwright.surfaces.http.managed import memory_mounts
 from toolwright.surfaces.http.managed.desk import Desk
 from toolwright.surfaces.http.managed.event_bodies import Body, blocks
 from toolwright.surfaces.http.managed.event_shapes import (
@@ -54,6 +55,8 @@ async def deliver(visit: Visit, session_id: str, events: Sequence[SentEvent]) ->
     if history.translation.state.ended is not None:
         raise Problem("invalid", "The session is archived; no event is taken any more.")
     calls = _answered_calls(history, events)
+    if any(isinstance(event, UserMessage) for event in events):
+        await memory_mounts.settle(visit, session_id)
     return [await _done(visit, session_id, history, event, calls) for event in events]
 
 

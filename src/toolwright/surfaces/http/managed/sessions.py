@@ -8,7 +8,7 @@ from toolwright.contracts.events import SessionCreated
 from toolwright.contracts.ids import new_id
 from toolwright.contracts.storage import UnknownSession
 from toolwright.sessions.state import SessionState
-from toolwright.surfaces.http.managed import resources
+from toolwright.surfaces.http.managed import memory_mounts, resources
 from toolwright.surfaces.http.managed.agent_rules import check_agent
 from toolwright.surfaces.http.managed.agent_shapes import (
     checked_metadata,
@@ -94,13 +94,16 @@ async def list_sessions(visit: Visit) -> dict[str, Any]:
     asked = visit.query(SessionQuery)
     if asked.agent_version is not None and asked.agent_id is None:
         raise Problem("invalid", "agent_version: goes with agent_id only")
-    if asked.deployment_id is not None or asked.memory_store_id is not None:
+    if asked.deployment_id is not None:
         return {"data": [], "next_page": None, "prev_page": None}
+    using = await resources.sessions_with(visit, asked.memory_store_id) if asked.memory_store_id else None
     found: list[tuple[Document, dict[str, Any]]] = []
     after = place(asked.page)
     while len(found) <= asked.limit:
         part = await visit.house.documents.list(visit.workspace, KIND, _wanted(asked, after))
         for document in part:
+            if using is not None and document.id not in using:
+                continue
             session = await shown(visit, document)
             if not asked.statuses or session["status"] in asked.statuses:
                 found.append((document, session))
@@ -194,6 +197,7 @@ async def archive(visit: Visit) -> dict[str, Any]:
     session = await session_of(visit)
     if session.archived_at is None:
         await _refuse_running(visit, session)
+        await memory_mounts.settle(visit, session.id)
         await visit.house.works.sessions.end(session.id, "archived")
         at = visit.house.clock.now()
         session = replace(session, archived_at=at, updated_at=at)
@@ -205,6 +209,7 @@ async def delete(visit: Visit) -> dict[str, Any]:
     """Delete a session with all it holds."""
     session = await session_of(visit)
     await _refuse_running(visit, session)
+    await memory_mounts.settle(visit, session.id)
     await visit.house.remove_session(session.id)
     await visit.house.documents.remove(visit.workspace, KIND, session.id)
     return {"id": session.id, "type": "session_deleted"}

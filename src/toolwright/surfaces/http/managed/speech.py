@@ -11,6 +11,8 @@ from toolwright.surfaces.http.managed import (
     agents,
     environments,
     files,
+    memories,
+    memory_stores,
     models,
     resources,
     session_events,
@@ -19,7 +21,7 @@ from toolwright.surfaces.http.managed import (
     vaults,
 )
 from toolwright.surfaces.http.managed.desk import Desk, opened
-from toolwright.surfaces.http.managed.dialect import BETA, MANAGED, ErrorBody, needs
+from toolwright.surfaces.http.managed.dialect import BETA, MANAGED, MEMORY_BETA, ErrorBody, needs
 from toolwright.surfaces.http.openapi import document
 from toolwright.surfaces.http.reading_page import page
 from toolwright.surfaces.http.routes import Route, serve_routes
@@ -33,6 +35,8 @@ GROUPS: Final[tuple[tuple[str, tuple[Route, ...]], ...]] = (
     (BETA, vaults.ROUTES),
     ("", files.ROUTES),
     ("", skills.ROUTES),
+    (MEMORY_BETA, memory_stores.ROUTES),
+    (MEMORY_BETA, memories.ROUTES),
     ("", models.ROUTES),
 )
 """Routes, with the beta that each group needs."""
