@@ -5,6 +5,7 @@ import logging
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Protocol
 
 from toolwright.contracts.errors import EngineFault
@@ -134,9 +135,9 @@ class OpenSessions:
             head=head,
             last_hash=last_hash,
             clock=self._clock,
-            show=lambda at, delta: self._watch.shown(session_id, at, delta),
+            show=partial(self._watch.shown, session_id),
         )
-        journal.on_observed = lambda event: self._watch.observed(journal, event)
+        journal.on_observed = partial(self._watch.observed, journal)
         journal.on_broken = lambda: self._mending.take(session_id)
         live = self._live[session_id] = LiveSession(journal, self._furnish)
         self._watch.opened(live)

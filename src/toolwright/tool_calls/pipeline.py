@@ -15,7 +15,7 @@ Every unhappy way is an outcome and ends in step 7. Cancellation and ``EngineFau
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -110,7 +110,17 @@ class Pipeline:
 
         ``answered`` says that the call ended in ``Waiting`` before and a person has answered since.
         """
-        return await self._stoppable(live, lambda: self._steps(live, order, answered))
+        outcome: Outcome | None = None
+        try:
+            with live.scope:
+                outcome = await self._steps(live, order, answered)
+        finally:
+            self._live.pop(live, None)
+        if outcome is None:
+            outcome = live.stopped
+        if outcome is None:
+            raise EngineFault(f"call {live.id} ended without an outcome")
+        return outcome
 
     async def _steps(self, live: LiveCall, order: Order, answered: Answered | None) -> Outcome:
         return (
@@ -178,19 +188,6 @@ class Pipeline:
             seen.add(call.id)
             lives.append(self.open(call, turn, refused=refused))
         return lives
-
-    async def _stoppable(self, live: LiveCall, steps: Callable[[], Awaitable[Outcome]]) -> Outcome:
-        outcome: Outcome | None = None
-        try:
-            with live.scope:
-                outcome = await steps()
-        finally:
-            self._live.pop(live, None)
-        if outcome is None:
-            outcome = live.stopped
-        if outcome is None:
-            raise EngineFault(f"call {live.id} ended without an outcome")
-        return outcome
 
     # --- steps 0 and 1: find, count, read, validate -------------------------------------------
 
