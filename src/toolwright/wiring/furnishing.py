@@ -253,6 +253,7 @@ class Furnishing:
             fallback_model=settings.fallback_model,
             compaction=Compaction(**settings.compaction.model_dump()),
             blobs=house.blobs,
+            servers=house.servers,
         )
         parts.renew = partial(_renewed, house, parts, prompt, journal)
         self._tell_children(state.session_id, house)

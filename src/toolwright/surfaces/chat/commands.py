@@ -10,7 +10,7 @@ from anyio.to_thread import run_sync
 from toolwright.contracts.errors import SettingsError
 from toolwright.contracts.permissions import Behavior, RuleChange
 from toolwright.sessions.finding import session_meant
-from toolwright.surfaces.chat import looking
+from toolwright.surfaces.chat import looking, server_prompts
 from toolwright.surfaces.chat.conversation import Conversation
 from toolwright.surfaces.chat.picking import Picker, Row
 from toolwright.surfaces.chat.slash import Asked
@@ -79,6 +79,15 @@ async def _details(talk: Conversation, rest: str) -> None:
 async def _tools(talk: Conversation, rest: str) -> None:
     del rest
     talk.page.print(looking.tools((await talk.parts()).offered, talk.page.width))
+
+
+async def _mcp(talk: Conversation, rest: str) -> None:
+    """Show prompts of servers, or say one of them to the session."""
+    parts = await talk.parts()
+    if not rest.startswith(server_prompts.PREFIX):
+        talk.page.say(server_prompts.listing(await server_prompts.all_prompts(parts)))
+        return
+    await talk.session.send(await server_prompts.filled_in(parts, rest))
 
 
 async def _agents(talk: Conversation, rest: str) -> None:
@@ -171,6 +180,7 @@ _COMMANDS: Mapping[str, Command] = {
     "mode": _mode,
     "permissions": _permissions,
     "tools": _tools,
+    "mcp": _mcp,
     "agents": _agents,
     "usage": _usage,
     "compact": _compact,
