@@ -75,6 +75,13 @@ begins: Count hills of Bern
 ['Bern has one, and a river around it.', 'Rome has seven hills.']
 Rome has more hills than Bern. (4 rounds, 2 calls in all)
 """,
+    "12_skills.py": """\
+Dear Ann, ...
+<skill name="letters">
+Write to Ann in two sentences, kindly.
+</skill>
+HELLO
+""",
 }
 
 

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from toolwright.contracts.mcp import Elicitation, ElicitationAnswer
     from toolwright.contracts.models import CallDelta, TextDelta, ThinkingDelta, Usage
     from toolwright.contracts.permissions import ApprovalAnswer, ApprovalRequest, RuleChange
+    from toolwright.contracts.skills import Skill
     from toolwright.contracts.storage import SessionBusy, SessionCard, StoreUnavailable, UnknownSession
     from toolwright.contracts.tool import (
         CallContext,
@@ -132,6 +133,7 @@ _HOMES = {
         "ApprovalRequest",
         "RuleChange",
     ),
+    "toolwright.contracts.skills": ("Skill",),
     "toolwright.contracts.storage": (
         "SessionBusy",
         "SessionCard",
@@ -223,6 +225,7 @@ __all__ = [
     "SessionCard",
     "SessionCreated",
     "SettingsError",
+    "Skill",
     "StoreUnavailable",
     "TextBlock",
     "TextDelta",

@@ -72,6 +72,7 @@ def test_the_public_names_are_these() -> None:
         "SessionCard",
         "SessionCreated",
         "SettingsError",
+        "Skill",
         "StoreUnavailable",
         "TextBlock",
         "TextDelta",

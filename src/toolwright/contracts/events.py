@@ -90,6 +90,7 @@ __all__ = [
     "PermissionRequested",
     "PermissionsChanged",
     "PreambleChanged",
+    "PromptAnswered",
     "Record",
     "RegistryConflict",
     "ResultsSettled",
@@ -100,6 +101,7 @@ __all__ = [
     "SessionCreated",
     "SessionEnded",
     "SessionTitled",
+    "SkillTakenUp",
     "TaskChanged",
     "ToolsListed",
     "ToolsLoaded",
@@ -316,6 +318,29 @@ class ToolsUnloaded:
 
 
 @value(frozen=True, kw_only=True)
+class SkillTakenUp:
+    """A call brings the instructions of a skill into the conversation."""
+
+    call_id: str
+    name: str
+    digest: str = ""
+    """Of the skill: another text is not the one that stands there."""
+    arguments: str = ""
+    rules: tuple[str, ...] = ()
+    """Allow until a person speaks again."""
+
+
+@value(frozen=True, kw_only=True)
+class PromptAnswered:
+    """A model answered one prompt of a tool, which is no part of the conversation."""
+
+    purpose: str
+    model: str = ""
+    usage: Usage = NO_USAGE
+    cost: float = 0.0
+
+
+@value(frozen=True, kw_only=True)
 class AgentChanged:
     """Its client gave the session other tools or servers; they count from the next run on."""
 
@@ -416,6 +441,8 @@ LoggedEvent = (
     | ToolsListed
     | ToolsLoaded
     | ToolsUnloaded
+    | SkillTakenUp
+    | PromptAnswered
     | Compacted
     | ChildStarted
     | ChildEnded

@@ -17,6 +17,7 @@ from toolwright.contracts.ports import (
     Secrets,
     TaskHooks,
 )
+from toolwright.contracts.skills import SkillShelf
 from toolwright.contracts.tool_search import ToolShelf
 
 
@@ -45,6 +46,8 @@ class Services:
     shelf: ToolShelf | None = None
     """Tools that a model knows only by their names; None where all are loaded."""
     """None where there are no sessions."""
+    skills: SkillShelf | None = None
+    """The skills of the session; None where there are none."""
     repository: str = ""
     """The folder of git behind a work tree; empty where the session works in the repository itself."""
     unprotected: Sandbox | None = None

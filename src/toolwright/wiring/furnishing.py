@@ -12,7 +12,8 @@ from anyio.to_thread import run_sync
 
 from toolwright.backends.blobs.files import FileBlobs
 from toolwright.catalog.context_files import ContextFiles
-from toolwright.contracts.definitions import ClientToolDefinition, EnvironmentDefinition
+from toolwright.catalog.skill_folders import KnownSkills, known_skills
+from toolwright.contracts.definitions import AgentDefinition, ClientToolDefinition, EnvironmentDefinition
 from toolwright.contracts.errors import EngineFault, SettingsError, ToolwrightError
 from toolwright.contracts.events import CredentialUsed, LoggedEvent, PermissionsChanged
 from toolwright.contracts.hooks import Hook
@@ -20,6 +21,7 @@ from toolwright.contracts.models import ModelProfile
 from toolwright.contracts.mounts import MountKeeper
 from toolwright.contracts.permissions import ApprovalAnswer, ApprovalRequest, RuleChange
 from toolwright.contracts.ports import Clock
+from toolwright.contracts.skills import Skill
 from toolwright.contracts.tool import Offered, Tool
 from toolwright.sessions.budgets import narrower
 from toolwright.sessions.children import Children
@@ -35,7 +37,7 @@ from toolwright.tools.custom import ClientTool
 from toolwright.tools.deferring import read_when
 from toolwright.tools.mcp.servers import SessionServers
 from toolwright.turns.call_log import CallLog
-from toolwright.turns.limits import call_quotas
+from toolwright.turns.limits import call_quotas, exceeded
 from toolwright.turns.parts import Compaction, ModelLookup, TurnParts
 from toolwright.turns.prompt import PromptInputs, Surroundings
 from toolwright.turns.retrying import Retries
@@ -52,6 +54,7 @@ from toolwright.wiring.sampling import Used
 from toolwright.wiring.server_door import ServerDoor
 from toolwright.wiring.settling_mounts import settling
 from toolwright.wiring.shelf import Manner, Shelf
+from toolwright.wiring.skills import PromptAsker, SessionSkills, project_skills
 from toolwright.wiring.staff import HouseStaff
 from toolwright.wiring.storage import session_folder
 
@@ -104,6 +107,8 @@ class Furnishing:
     door: SessionsDoor = field(default_factory=SessionsDoor)
     servers: EngineServers = field(default_factory=EngineServers)
     credentials: EngineCredentials
+    skills: tuple[Skill, ...] = ()
+    """Those that the program brings."""
     used: Used = field(default_factory=Used)
     """How often MCP servers asked a model."""
     validators: Validators = field(default_factory=Validators)
@@ -121,7 +126,10 @@ class Furnishing:
         door = self._server_door(loaded, journal, (above[0] if above else state).session_id)
         servers = await self.servers.of_session(loaded, line[-1].agent, door.given)
         door.credentials = await self._credentials(journal, servers)
+        skills = SessionSkills(await self._known_skills(loaded, line[-1].agent), journal)
+        asker = self._asker(loaded, journal)
         wanted = self._wanted(journal, line, self._children(state, staff), shelf)
+        wanted = replace(wanted, skills=skills, helper=asker)
         masking = door.credentials.masking if door.credentials is not None else None
         hooks = (*self.hooks, *settling(self.keeper, (above[0] if above else state).created))
         house = build(loaded, replace(wanted, servers=servers, masking=masking, hooks=hooks))
@@ -132,7 +140,9 @@ class Furnishing:
             if servers is not None:
                 door.open(house, shelf)
                 await self._connect(house, servers, state)
-            return await self._furniture(journal, loaded, house, line[-1])
+            furniture = await self._furniture(journal, loaded, house, line[-1], skills)
+            asker.used_up = furniture.used_up
+            return furniture
         except BaseException:
             await house.close()
             raise
@@ -166,6 +176,29 @@ class Furnishing:
             model=self.model,
         )
 
+    async def _known_skills(self, loaded: Loaded, agent: AgentDefinition) -> KnownSkills:
+        """Return the skills of a session. One that works in no project has those of the program alone."""
+        if self.bare:
+            return known_skills((), self.skills)
+        return await run_sync(project_skills, loaded, agent, self.skills)
+
+    def _asker(self, loaded: Loaded, journal: Journal) -> PromptAsker:
+        return PromptAsker(
+            lookup=self.lookup,
+            model=lambda: loaded.settings.light_model or self._model_of(journal.state),
+            record=journal.record,
+        )
+
+    def _model_of(self, state: SessionState) -> str:
+        return state.conversation.model or state.agent.model or self.model
+
+    def _window(self, state: SessionState) -> int:
+        """Return how many tokens the session's model takes; 0 where there is no such model."""
+        try:
+            return self.lookup(self._model_of(state)).profile.context_window
+        except SettingsError:
+            return 0  # the run will say so
+
     def _children(self, state: SessionState, staff: HouseStaff | None) -> Children | None:
         live = self.door.sessions.at_hand(state.session_id) if staff is not None else None
         return Children(self.door.sessions, live, staff) if live is not None and staff is not None else None
@@ -176,7 +209,7 @@ class Furnishing:
 
         def profile() -> ModelProfile:
             try:
-                return self.lookup(state.conversation.model or state.agent.model or self.model).profile
+                return self.lookup(self._model_of(state)).profile
             except SettingsError:
                 return ModelProfile()  # said by whoever asks the model next
 
@@ -211,7 +244,9 @@ class Furnishing:
             on_changes=lambda changes: journal.record(PermissionsChanged(changes=tuple(changes))),
         )
 
-    async def _furniture(self, journal: Journal, loaded: Loaded, house: House, member: Member) -> "Furniture":
+    async def _furniture(
+        self, journal: Journal, loaded: Loaded, house: House, member: Member, skills: SessionSkills
+    ) -> "Furniture":
         state, settings = journal.state, loaded.settings
         _move(house, state)
         if state.conversation.call_ids:  # without a call it has seen nothing
@@ -225,6 +260,7 @@ class Furnishing:
             agent=agent,
             surroundings=here,
             tool_sections=_tool_sections(house.offered),
+            skills=skills.prompt(house.offered, agent, self._window(state)),
             context=context,
             limits=limits,
             is_child=state.created.parent_id is not None,
@@ -255,9 +291,9 @@ class Furnishing:
             blobs=house.blobs,
             servers=house.servers,
         )
-        parts.renew = partial(_renewed, house, parts, prompt, journal)
+        parts.renew = partial(_renewed, house, parts, prompt, journal, skills)
         self._tell_children(state.session_id, house)
-        return Furniture(house, parts, journal, member)
+        return Furniture(house, parts, journal, member, skills)
 
     def _server_door(self, loaded: Loaded, journal: Journal, family: str) -> ServerDoor:
         state = journal.state
@@ -266,7 +302,7 @@ class Furnishing:
             family=family,
             blobs=FileBlobs(os.path.join(session_folder(loaded, state.session_id), RESULTS), self.clock),
             lookup=self.lookup,
-            model=lambda: state.conversation.model or state.agent.model or self.model,
+            model=lambda: self._model_of(state),
             used=self.used,
             elicitor=self.servers.elicitor,
         )
@@ -299,6 +335,13 @@ class Furniture:
     parts: TurnParts
     _journal: Journal
     _member: Member
+    _skills: SessionSkills
+
+    def used_up(self) -> str:
+        """Return which limit of the session is reached; nothing while there is room."""
+        parts, talk = self.parts, self._journal.conversation
+        seconds = talk.running_seconds(parts.clock.now())
+        return exceeded(parts.limits, talk.spent, seconds=seconds) or parts.over_budget()
 
     @property
     def pinned(self) -> bool:
@@ -325,7 +368,7 @@ class Furniture:
                 "session %s cannot stand under what changed above it", self._journal.state.session_id
             )
             own = replace(before, rules=policy.rules, mode="dontAsk")
-        own = replace(own, cwd=before.cwd)
+        own = self._skills.ruled(replace(own, cwd=before.cwd))
         if own != before:
             house.in_force.change(own)
 
@@ -363,10 +406,13 @@ def _member(loaded: Loaded, state: SessionState) -> Member:
     )
 
 
-def _renewed(house: House, parts: TurnParts, prompt: PromptInputs, journal: Journal) -> str:
+def _renewed(
+    house: House, parts: TurnParts, prompt: PromptInputs, journal: Journal, skills: SessionSkills
+) -> str:
     """Offer what there is now, and tell the model of tools that it shall know by name; say what is new."""
     if house.servers is not None:
         house.servers.turn_begins(parts.stopper)
+    skills.follow()
     house.follow_servers()
     shelf = house.shelf
     news: Sequence[LoggedEvent] = ()

@@ -6,13 +6,15 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from toolwright.backends.children.memory import MemoryChildren
+from toolwright.catalog.skill_folders import known_skills
 from toolwright.contracts.children import ChildRuns
 from toolwright.contracts.definitions import AgentDefinition
 from toolwright.contracts.errors import NoUserChannel, SettingsError
 from toolwright.contracts.hooks import Hook
 from toolwright.contracts.mcp import ServerDefinition
 from toolwright.contracts.permissions import ApprovalAnswer, ApprovalRequest, RuleChange
-from toolwright.contracts.ports import Approver, BlobStore, EventSink
+from toolwright.contracts.ports import Approver, BlobStore, EventSink, HelperModel
+from toolwright.contracts.skills import Skill
 from toolwright.contracts.tool import CallResult, Done, Failed, Offered, Tool, ToolCall, ToolSpec
 from toolwright.settings import SETTINGS_FOLDER, Loaded, load, user_folder
 from toolwright.tool_calls.batch import BatchResult, Scheduling, run_batch
@@ -32,10 +34,13 @@ from toolwright.tool_calls.validation import Validators
 from toolwright.tools import features, toolsets, visibility
 from toolwright.tools.builtin.call_tool import CallTool
 from toolwright.tools.builtin.tool_search import ToolSearch
+from toolwright.tools.commands.setup import setup_of
 from toolwright.tools.custom import ClientTool
 from toolwright.tools.deferring import OWN
 from toolwright.tools.mcp.servers import SessionServers
 from toolwright.tools.registry import Builtins, LeftOut, Registry, examined, load_builtins, merged
+from toolwright.tools.skills.exposed import exposed
+from toolwright.tools.skills.running import SkillRunner
 from toolwright.wiring.conditions import Conditions
 from toolwright.wiring.hooks import session_hooks
 from toolwright.wiring.policy import Changes, directories
@@ -43,6 +48,7 @@ from toolwright.wiring.ports import SessionPorts
 from toolwright.wiring.rights import RUNTIME, Ceiling, Ground, Line, Member, line_of, selection
 from toolwright.wiring.server_rules import server_removed, server_secrets
 from toolwright.wiring.shelf import BareShelf, Shelf
+from toolwright.wiring.skills import SessionSkills, shown_folders
 from toolwright.workspaces.names import inside
 from toolwright.workspaces.roots import refuse_unfit
 from toolwright.workspaces.workspace import LocalWorkspace, open_workspace
@@ -82,6 +88,10 @@ class Wanted:
     """The MCP servers of the session, not started yet."""
     masking: Masking | None = None
     """Finds what servers are shown of vaults."""
+    skills: SessionSkills | None = None
+    """The skills of the session."""
+    helper: HelperModel | None = None
+    """A model for skills that ask one."""
     approver: Approver | None = None
     sink: EventSink | None = None
     told: frozenset[type] | None = None
@@ -227,17 +237,17 @@ def build(loaded: Loaded, wanted: Wanted) -> House:
         children=wanted.children,
         shelf=wanted.shelf,
         mcp=wanted.servers,
+        skills=wanted.skills,
         tree=line[-1].worktree,
     )
     toolset = toolsets.toolset(wanted.agent.toolset or loaded.settings.tools.toolset)
     builtins = _builtins(loaded, wanted, toolset, ports)
     tools = wanted.tools if wanted.client_tools else _without_client_tools(wanted.tools)
-    registry = merged(builtins.tools, _searching(wanted, builtins), tools)
-    ground = Ground(
-        loaded, registry, bypass_enabled=wanted.bypass_enabled, can_ask=wanted.approver is not None
-    )
+    skill_tools, skill_notices = _skill_tools(wanted, ports)
+    registry = merged(builtins.tools, _searching(wanted, builtins), tools, skill_tools)
+    ground = _ground(loaded, registry, wanted)
     rights = line_of(ground, line)
-    workspace = _workspace(loaded, line)
+    workspace = _workspace(loaded, line, ground.readable)
     ceiling = Ceiling(rights.above)
     choice = _selection(loaded, wanted.agent, rights, wanted.servers)
     stock = visibility.offer if wanted.shelf is None else wanted.shelf.stock
@@ -249,7 +259,7 @@ def build(loaded: Loaded, wanted: Wanted) -> House:
         ports.tell(conflict)
     changes = Changes(loaded, ground.names, told=wanted.on_changes, within=ceiling)
     parts = _parts(wanted, ports, in_force, ground=ground, offer=offer, changes=changes)
-    return House(
+    house = House(
         loaded=loaded,
         registry=registry,
         left_out=builtins.left_out,
@@ -268,9 +278,22 @@ def build(loaded: Loaded, wanted: Wanted) -> House:
         changes=changes,
         pipeline=_pipeline(loaded, parts, wanted.validators),
         scheduling=_scheduling(loaded),
-        notices=(*loaded.notices, *rights.notices),
+        notices=(*loaded.notices, *rights.notices, *skill_notices),
         session=wanted.session,
         ports=ports,
+    )
+    if wanted.skills is not None:
+        wanted.skills.open(house)
+    return house
+
+
+def _ground(loaded: Loaded, registry: Registry, wanted: Wanted) -> Ground:
+    return Ground(
+        loaded,
+        registry,
+        bypass_enabled=wanted.bypass_enabled,
+        can_ask=wanted.approver is not None,
+        readable=shown_folders(wanted.skills.known.all) if wanted.skills is not None else (),
     )
 
 
@@ -290,6 +313,17 @@ def _builtins(loaded: Loaded, wanted: Wanted, toolset: toolsets.Toolset, ports: 
         tool for tool in found.tools if tool.spec.source == RUNTIME or _is_among(tool.spec, wanted.builtins)
     )
     return Builtins(chosen, found.left_out)
+
+
+def _skill_tools(wanted: Wanted, ports: SessionPorts) -> tuple[tuple[Tool, ...], tuple[str, ...]]:
+    """Skills that are offered as tools of their own, and why some of them are not."""
+    skills = wanted.skills.known.all if wanted.skills is not None else ()
+    if not any(skill.exposed for skill in skills):
+        return (), ()
+    runner = SkillRunner(
+        setup=setup_of(ports.services(), {}), model=wanted.helper, walled=ports.wants_protection
+    )
+    return exposed(skills, runner)
 
 
 def _searching(wanted: Wanted, builtins: Builtins) -> tuple[Tool, ...]:
@@ -328,7 +362,7 @@ def _selection(
     return replace(narrowed, removed=removed)
 
 
-def _workspace(loaded: Loaded, line: Sequence[Member]) -> LocalWorkspace:
+def _workspace(loaded: Loaded, line: Sequence[Member], shown: tuple[str, ...]) -> LocalWorkspace:
     own = line[-1]
     place = own.worktree.path if own.worktree is not None else loaded.project
     roots = (place, *directories(loaded))
@@ -337,8 +371,8 @@ def _workspace(loaded: Loaded, line: Sequence[Member]) -> LocalWorkspace:
     return open_workspace(
         roots,
         place,
-        readable=tuple(member.session_dir for member in line if member.session_dir),
         mounts=line[0].mounts,
+        readable=(*(member.session_dir for member in line if member.session_dir), *shown),
         protected=is_protected,
         engine_home=user_folder(loaded.environ),  # who writes there says which projects are trusted
     )
@@ -438,7 +472,12 @@ def every_builtin() -> list[Tool]:
     """Return every built-in tool, gated ones too, by name: to ask for its promises, not to call it."""
     loaded = load("/", environ={}, read_files=False)
     ports = SessionPorts(
-        loaded, "/nonexistent", None, children=MemoryChildren(is_child=True), shelf=BareShelf()
+        loaded,
+        "/nonexistent",
+        None,
+        children=MemoryChildren(is_child=True),
+        shelf=BareShelf(),
+        skills=SessionSkills(known_skills((), [Skill(name="any", description="")])),
     )
     services = ports.services()
     tools: dict[str, Tool] = {}

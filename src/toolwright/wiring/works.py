@@ -16,6 +16,7 @@ from toolwright.contracts.mcp_servers import Elicitor
 from toolwright.contracts.models import ModelProvider
 from toolwright.contracts.mounts import MountKeeper
 from toolwright.contracts.ports import Clock
+from toolwright.contracts.skills import Skill
 from toolwright.contracts.storage import EventStore
 from toolwright.contracts.tool import Tool
 from toolwright.sessions.service import Sessions
@@ -49,6 +50,8 @@ class WorksWanted:
     bare: bool = False
     mcp_servers: Mapping[str, Any] = field(default_factory=dict)
     """MCP servers of the program itself: entries as in a file, or server objects."""
+    skills: tuple[Skill, ...] = ()
+    """Skills of the program itself."""
     elicitor: Elicitor | None = None
     """Answers what MCP servers want from a person."""
     vaults: Vaults | None = None
@@ -104,6 +107,7 @@ async def open_works(loaded: Loaded, wanted: WorksWanted) -> Works:
             servers=servers,
             credentials=credentials,
             keeper=wanted.keeper,
+            skills=wanted.skills,
         )
         git = SessionPorts(loaded, loaded.data_folder, None)
         stack.push_async_callback(git.stack.aclose)
