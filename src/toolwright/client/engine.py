@@ -2,13 +2,17 @@
 
 import os
 from collections.abc import AsyncGenerator, Iterable, Mapping
-from typing import Any, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from toolwright.client.directories import Assets, Skills
 from toolwright.client.door import Door
 from toolwright.client.events import Event, Events
 from toolwright.client.in_loop import OwnLoop, Pump
 from toolwright.contracts.errors import NotPossible
+
+if TYPE_CHECKING:
+    from toolwright.contracts.models import ModelProvider
+    from toolwright.surfaces.engine import EngineOptions
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 _CLOSED = "this client is closed: make another one"
@@ -53,6 +57,27 @@ class EngineClient:
         self._is_closed = False
         self.skills = Skills(self._asked)
         self.assets = Assets(self._asked)
+
+    @classmethod
+    def local(
+        cls,
+        model: "ModelProvider | str" = "",
+        *,
+        workspace: "str | os.PathLike[str] | None" = None,
+        **more: "Unpack[EngineOptions]",
+    ) -> Self:
+        """Return a client of an engine in this process. The words are those of ``toolwright.Engine``.
+
+        Tools are offered under the names of this API (``read_file``) and sessions kept in memory, unless
+        ``settings`` and ``durable`` say otherwise. It knows turns, replay and questions; the rest a server.
+        """
+        from toolwright.client.local import LocalDoor
+        from toolwright.surfaces.engine import Engine
+
+        given = dict(more.get("settings") or {})
+        more["settings"] = {**given, "tools": {"toolset": "engine", **given.get("tools", {})}}
+        more.setdefault("durable", False)
+        return cls(door=LocalDoor(lambda: Engine(model=model, workspace=workspace, **more)))
 
     # --- turns ----------------------------------------------------------------------------------
 
