@@ -253,10 +253,11 @@ async def test_what_a_session_writes_becomes_memories_of_that_session(tmp_path: 
 
     def begin(request: ModelRequest) -> Any:
         seen.append(request)
-        return [call("read", file_path=f"{PLACE}/a"), call("grep", pattern="beta", path=PLACE)]
+        return [call("read", file_path=f"{PLACE}/a")]
 
     script = [
         begin,
+        [call("grep", pattern="beta", path=PLACE)],
         [call("edit", file_path=f"{PLACE}/a", old_string="alpha", new_string="changed")],
         [call("bash", command=f"cd {PLACE} && mkdir deep && echo new > deep/n.md && mv b c && rm d")],
         [call("write", file_path=f"{PLACE}/w.md", content="written")],
