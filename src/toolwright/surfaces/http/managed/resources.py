@@ -40,7 +40,6 @@ from toolwright.surfaces.http.routes import Route, Visit
 
 KIND: Final = "session_resource"
 MOST_FILES: Final = 500
-_COPY: Final = "copy"
 _STEP: Final = 1e-6
 """Seconds between what is given at once, so that lists keep the order."""
 
@@ -97,25 +96,12 @@ async def _files(visit: Visit, given: Sequence[ResourceGiven]) -> list[tuple[int
                 "its files in",
             )
         if isinstance(one, FileMounted):
-            file = await _source(visit, one.file_id, f"resources.{number}.")
+            file = await files.source_of(visit, one.file_id, f"resources.{number}.file_id")
             found.append((number, file, path_of(one.mount_path, one.file_id)))
     if len(found) > MOST_FILES:
         raise Problem("invalid", f"resources: at most {MOST_FILES} files")
     check_apart([path for _, _, path in found])
     return found
-
-
-async def _source(visit: Visit, file_id: str, where: str = "") -> Document:
-    """Return a file that can be mounted. May raise Problem."""
-    try:
-        file = await files.file_of(visit, file_id)
-    except Problem:
-        raise Problem("invalid", f"{where}file_id: there is no file {file_id[:80]}") from None
-    if file.kind == outputs.KIND and file.body["origin"] == _COPY:
-        raise Problem("invalid", f"{where}file_id: it is the copy of another session; name what it is of")
-    if await files.is_gone(visit, file):
-        raise Problem("invalid", f"{where}file_id: the file has expired", code="file_expired")
-    return file
 
 
 async def _laid(
@@ -136,7 +122,7 @@ async def _laid(
         name="",
         created_at=at,
         updated_at=at,
-        body={**file.body, "origin": _COPY, "expires_at": None, "expires": False},
+        body={**file.body, "origin": outputs.COPY, "expires_at": None, "expires": False},
     )
     resource = Document(
         kind=KIND,
@@ -160,7 +146,7 @@ async def add(visit: Visit) -> dict[str, Any]:
     session = await _session(visit)
     if session.archived_at is not None:
         raise Problem("invalid", "The session is archived.")
-    file = await _source(visit, given.file_id)
+    file = await files.source_of(visit, given.file_id, "file_id")
     path = path_of(given.mount_path, given.file_id)
     async with visit.house.part(Desk).turns.of(session.id):
         there = await every(visit.house, visit.workspace, session.id)
