@@ -412,6 +412,18 @@ async def test_stores_that_a_session_cannot_have_are_refused(
     assert not list((tmp_path / "data").glob("mounts/*"))
 
 
+async def test_resources_stand_in_the_order_in_which_they_were_given(server: Server) -> None:
+    store = await store_with(server.client)
+    file = await server.client.beta.files.upload(file=("a.txt", b"alpha"))
+    files: list[Any] = [
+        {"type": "file", "file_id": file.id, "mount_path": f"{number}.txt"} for number in range(3)
+    ]
+    memory: Any = {"type": "memory_store", "memory_store_id": store.id}
+    session = await session_with(server.client, resources=[files[2], memory, files[0], files[1]])
+    places = [data(one)["mount_path"].rpartition("/")[2] for one in session.resources]
+    assert places == ["2.txt", "team-notes", "0.txt", "1.txt"]
+
+
 async def test_two_stores_of_one_name_have_folders_of_their_own(server: Server) -> None:
     made = [await store_with(server.client) for _ in range(2)]
     session = await session_with(

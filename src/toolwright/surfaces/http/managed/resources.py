@@ -78,7 +78,7 @@ async def furnish(
         await skill_mounts.lay_out(visit, skills, mounts[-1])
         await visit.house.memory_folders.settle(visit.workspace, session_id, mounts)
         for number, file, path in found:
-            changes += await _laid(visit, session_id, file, path, after=number * _STEP)
+            changes += await _laid(visit, session_id, file, path, at=at + number * _STEP)
     except BaseException:
         await visit.house.remove_mounts(session_id)
         raise
@@ -104,16 +104,13 @@ async def _files(visit: Visit, given: Sequence[ResourceGiven]) -> list[tuple[int
     return found
 
 
-async def _laid(
-    visit: Visit, session_id: str, file: Document, path: str, *, after: float = 0.0
-) -> tuple[Add, Add]:
+async def _laid(visit: Visit, session_id: str, file: Document, path: str, *, at: float) -> tuple[Add, Add]:
     """Put a file into a session; return what is to be noted: the copy, and the resource."""
     where = place_of(visit.house, session_id, path)
     if file.kind == files.KIND:
         await visit.house.files.copy_to(file.id, where)
     else:
         await lay(where, files.contents(visit, file))
-    at = visit.house.clock.now() + after
     copy = replace(
         file,
         kind=outputs.KIND,
@@ -156,7 +153,8 @@ async def add(visit: Visit) -> dict[str, Any]:
         check_apart([*held, path])
         await make_folders(usual_mounts(visit.house, session.id))
         await take_away(place_of(visit.house, session.id, path))  # left behind by a crash: nobody knows it
-        changes = await _laid(visit, session.id, file, path)
+        at = visit.house.clock.now()
+        changes = await _laid(visit, session.id, file, path, at=at)
         await visit.house.documents.change(*changes)
     return shown(changes[1].document)
 
