@@ -18,7 +18,7 @@ from toolwright.contracts.errors import EngineFault, SettingsError, ToolwrightEr
 from toolwright.contracts.events import CredentialUsed, LoggedEvent, PermissionsChanged
 from toolwright.contracts.hooks import Hook
 from toolwright.contracts.models import ModelProfile
-from toolwright.contracts.mounts import MountKeeper
+from toolwright.contracts.mounts import MountsInStep
 from toolwright.contracts.permissions import ApprovalAnswer, ApprovalRequest, RuleChange
 from toolwright.contracts.ports import Clock
 from toolwright.contracts.skills import Skill
@@ -112,7 +112,7 @@ class Furnishing:
     used: Used = field(default_factory=Used)
     """How often MCP servers asked a model."""
     validators: Validators = field(default_factory=Validators)
-    keeper: MountKeeper | None = None
+    in_step: MountsInStep | None = None
     """Keeps mounts in step with what they are copies of."""
 
     async def __call__(self, journal: Journal) -> "Furniture":
@@ -131,7 +131,7 @@ class Furnishing:
         wanted = self._wanted(journal, line, self._children(state, staff), shelf)
         wanted = replace(wanted, skills=skills, helper=asker)
         masking = door.credentials.masking if door.credentials is not None else None
-        hooks = (*self.hooks, *settling(self.keeper, (above[0] if above else state).created))
+        hooks = (*self.hooks, *settling(self.in_step, (above[0] if above else state).created))
         house = build(loaded, replace(wanted, servers=servers, masking=masking, hooks=hooks))
         _scrub(journal, house)
         if staff is not None:

@@ -14,7 +14,7 @@ from toolwright.contracts.hooks import Hook
 from toolwright.contracts.ids import new_id
 from toolwright.contracts.mcp_servers import Elicitor
 from toolwright.contracts.models import ModelProvider
-from toolwright.contracts.mounts import MountKeeper
+from toolwright.contracts.mounts import MountsInStep
 from toolwright.contracts.ports import Clock
 from toolwright.contracts.skills import Skill
 from toolwright.contracts.storage import EventStore
@@ -58,7 +58,7 @@ class WorksWanted:
     """The vaults of a server, where each session names its own; None takes those beside the sessions."""
     named_vaults: tuple[str, ...] = ()
     """Names or ids of the vaults that sessions use first."""
-    keeper: MountKeeper | None = None
+    in_step: MountsInStep | None = None
     """Keeps mounts of sessions in step with what they are copies of."""
     clock: Clock = field(default_factory=SystemClock)
 
@@ -106,8 +106,12 @@ async def open_works(loaded: Loaded, wanted: WorksWanted) -> Works:
             door=door,
             servers=servers,
             credentials=credentials,
+<<<<<<< HEAD
             keeper=wanted.keeper,
             skills=wanted.skills,
+=======
+            in_step=wanted.in_step,
+>>>>>>> stores
         )
         git = SessionPorts(loaded, loaded.data_folder, None)
         stack.push_async_callback(git.stack.aclose)

@@ -14,6 +14,8 @@ from toolwright.testing import call
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 EXAMPLES = Path(__file__).parents[3] / "examples" / "managed"
+VISITS = "/mnt/session/uploads/visits.csv"
+ADD = "awk -F, 'NR > 1 { sum += $2 } END { print sum }'"
 WRITE = call("write", file_path="notes.txt", content="known")
 SCRIPTS: dict[str, list[Any]] = {
     "01_agent.py": [[call("glob", pattern="*")], "There are none."],
@@ -22,10 +24,15 @@ SCRIPTS: dict[str, list[Any]] = {
     "04_confirm.py": [[call("write", file_path="elsewhere.txt", content="known")], [WRITE], "It is written."],
     "05_custom_tool.py": [[call("weigh", thing="feather")], [call("weigh", thing="stone")], "3 kg it is."],
 }
+SCRIPTS["06_files.py"] = [
+    [call("bash", command=f"{ADD} {VISITS} > /mnt/session/outputs/sum.txt")],
+    "There were 8 visits.",
+]
 PRINTED = {
     "01_agent.py": "[glob]\nThere are none.\n",
     "04_confirm.py": "It is written.\n",
     "05_custom_tool.py": "3 kg it is.\n",
+    "06_files.py": "There were 8 visits.\nsum.txt 2\n8\n\n",
 }
 
 

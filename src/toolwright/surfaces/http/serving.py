@@ -39,7 +39,7 @@ async def opened(
     async with open_server_stores(loaded) as stores, open_vaults(loaded) as vaults:
         memories = Memories(stores.documents, stores.clock)
         folders = MemoryFolders(memories, stores.clock)
-        wanted = WorksWanted(model=model or serving.model, vaults=vaults, keeper=folders)
+        wanted = WorksWanted(model=model or serving.model, vaults=vaults, in_step=folders)
         works = await open_works(loaded, wanted)
         house = House(
             works=works,

@@ -175,6 +175,18 @@ async def file_of(visit: Visit, id: str) -> Document:
     return found
 
 
+async def source_of(visit: Visit, id: str, where: str) -> Document:
+    """Return a file whose content can be used; ``where`` is what names it. May raise Problem."""
+    file = await _found(visit, id)
+    if file is None:
+        raise Problem("invalid", f"{where}: there is no file {id[:80]}")
+    if file.kind == outputs.KIND and not _is_output(file):
+        raise Problem("invalid", f"{where}: it is the copy of a session; name the file that it is of")
+    if await is_gone(visit, file):
+        raise Problem("invalid", f"{where}: the file has expired", code="file_expired")
+    return file
+
+
 async def _found(visit: Visit, id: str) -> Document | None:
     found = await visit.house.documents.get(visit.workspace, KIND, id)
     if found is not None:
