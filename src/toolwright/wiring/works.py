@@ -106,12 +106,8 @@ async def open_works(loaded: Loaded, wanted: WorksWanted) -> Works:
             door=door,
             servers=servers,
             credentials=credentials,
-<<<<<<< HEAD
-            keeper=wanted.keeper,
             skills=wanted.skills,
-=======
             in_step=wanted.in_step,
->>>>>>> stores
         )
         git = SessionPorts(loaded, loaded.data_folder, None)
         stack.push_async_callback(git.stack.aclose)
