@@ -34,7 +34,7 @@ class Found:
 
 
 async def filled_in(parts: "TurnParts", written: str) -> Content:
-    """Return the prompt that a command names, its gaps filled with what is behind. May raise SettingsError."""
+    """Return the prompt that a command names, with its gaps filled. May raise SettingsError."""
     command, _, rest = written.partition(" ")
     found = await all_prompts(parts)
     meant = next((one for one in found if one.command.casefold() == command.casefold()), None)
