@@ -1,4 +1,4 @@
-"""The client of the Engine API, here with an engine in this process. Against a server: EngineClient(url, key)."""
+"""The client of the Engine API with an engine in this process. Of a server: EngineClient(url, key)."""
 
 from toolwright import ScriptedModel, call, tool
 from toolwright.client import EngineClient
