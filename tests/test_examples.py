@@ -69,6 +69,11 @@ It was 42.
 As I said: 42.
 fork: True 2
 """,
+    "12_engine_client.py": """\
+find_recent_commits {'limit': 2}
+The fence was mended and painted.
+True
+""",
     "11_agents.py": """\
 begins: Count hills of Rome
 begins: Count hills of Bern

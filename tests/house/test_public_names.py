@@ -121,6 +121,13 @@ def test_importing_the_package_alone_brings_in_nothing_of_ours() -> None:
     assert ours == {"toolwright"}
 
 
+def test_a_pytest_plugin_that_nobody_uses_brings_in_nothing_of_ours() -> None:
+    loaded = loaded_after("import toolwright.client.pytest_plugin")
+    ours = {name for name in loaded if name.split(".")[0] == "toolwright"}
+    assert ours == {"toolwright", "toolwright.client", "toolwright.client.pytest_plugin"}
+    assert not set(HEAVY) & loaded
+
+
 def test_the_command_line_starts_without_the_engine() -> None:
     """`--help` is instant because commands import their work when they run."""
     loaded = loaded_after("import toolwright.surfaces.cli.main")

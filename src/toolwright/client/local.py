@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toolwright.client.following import Event
@@ -19,22 +19,17 @@ if TYPE_CHECKING:
 
 _YES = frozenset({"yes", "y", "true", "allow", "approve"})
 _NOT_HERE = ("edit_message_id", "retry_message_id")
+_GRACE = 0.5
+"""Seconds that turns are given to end when nobody reads them any more."""
 _SERVE_ONE = "Serve an engine, and reach it with EngineClient(base_url)."
 
 
 @dataclass(slots=True)
 class _Task:
-    """One task: a session, and who waits for what happens in it."""
+    """One task is one session."""
 
     id: str
     session: Session
-    changed: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set, and replaced by another one, when something is said or answered."""
-
-    def wake(self) -> None:
-        """Let everybody who waits for it look again."""
-        changed, self.changed = self.changed, asyncio.Event()
-        changed.set()
 
 
 class LocalDoor:
@@ -61,7 +56,6 @@ class LocalDoor:
         if state.run is not None:
             raise EngineRefused("TASK_BUSY", f"a turn runs on the task {task.id!r}.", status=409)
         input_id = await task.session.send(content, input_id=new_id("input"))
-        task.wake()
         turn_id = turn_of(input_id)
         async with aclosing(self._told(task)) as events:
             async for event in events:
@@ -81,21 +75,14 @@ class LocalDoor:
             yield event
 
     async def _told(self, task: _Task) -> AsyncGenerator[Event]:
-        """Yield all events of a task, and those that come until nothing is left to do or to answer."""
-        telling, seen = TurnTelling(task.id), 0
-        while True:
-            changed, before = task.changed, seen
-            async with aclosing(task.session.stream(after=seen)) as records:
-                async for record in records:
-                    seen = record.seq or seen
-                    for event in telling.take(record):
-                        yield event
-            if not telling.turn_id:
-                return
-            if (await task.session.state()).questions:
-                await changed.wait()
-            elif seen == before:
-                return  # nobody works on it though it is not over
+        """Yield all events of a task, and those that come until the turn that runs now is over."""
+        telling, head = TurnTelling(task.id), (await task.session.state()).head
+        async with aclosing(task.session.stream(until_quiet=False)) as records:
+            async for record in records:
+                for event in telling.take(record):
+                    yield event
+                if record.seq is not None and record.seq >= head and not telling.turn_id:
+                    return
 
     # --- anything else ------------------------------------------------------------------------------
 
@@ -132,7 +119,6 @@ class LocalDoor:
                 await task.session.answer(request.allowed())
             else:
                 await task.session.answer(request.denied(feedback or "The person said no."))
-            task.wake()
             return {"status": "resumed", "request_id": request.request_id}
         raise EngineRefused("HITL_NOT_PENDING", f"nothing of the task {task.id!r} waits.", status=404)
 
@@ -169,6 +155,7 @@ class LocalDoor:
             async with self._make() as engine:
                 opened.set_result(engine)
                 await self._leave.wait()
+                await engine.close(grace=_GRACE)
         except BaseException as problem:
             if not opened.done():
                 opened.set_exception(problem)
