@@ -339,6 +339,7 @@ def _workspace(loaded: Loaded, line: Sequence[Member]) -> LocalWorkspace:
         place,
         readable=tuple(member.session_dir for member in line if member.session_dir),
         mounts=line[0].mounts,
+        confined=line[0].confined,
         protected=is_protected,
         engine_home=user_folder(loaded.environ),  # who writes there says which projects are trusted
     )
