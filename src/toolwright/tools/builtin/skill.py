@@ -30,7 +30,7 @@ from toolwright.tools.fields import Field
 from toolwright.tools.services import Services
 from toolwright.tools.untrusted import wrapped
 
-MOST_CHARS: Final = 50_000
+MOST_CHARS: Final = 48_000
 """Of instructions at once, and of a file at once."""
 _MOST_BYTES: Final = 4 * 1_048_576
 _MOST_LISTED: Final = 50
@@ -46,7 +46,7 @@ class SkillReader(ToolClass):
         source="builtin",
         category="discovery",
         always_load=True,
-        result_limit=MOST_CHARS + 2_000,
+        result_limit=50_000,
         idempotent=True,
         search_hint="instructions for one kind of work",
     )
