@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.journeys.casts import AGENT_TOOLS, MAIN, Cast, family, start
 from tests.journeys.engines import Desk, check_log, check_requests, engine, events_of, log_of, look, weigh
 
 from toolwright import AgentDefinition, ApprovalAnswer, ApprovalRequest, CallEnded, RunLimits, Toolbox, call
@@ -149,12 +150,12 @@ async def test_long_instructions_are_read_in_parts(tmp_path: Path) -> None:
     put(users(tmp_path), "letters", body="x" * 60_000 + "END")
     model = ScriptedModel([
         [call("skill", skill="letters")],
-        [call("skill", skill="letters", offset=50_000)],
+        [call("skill", skill="letters", offset=48_000)],
         "Done.",
     ])  # fmt: skip
     async with engine(tmp_path, model, tools=SKILLS) as works:
         await (await works.session()).run("Write.")
-    assert "go on with offset=50000" in model.asked[1].messages[-1].text
+    assert "go on with offset=48000" in model.asked[1].messages[-1].text
     assert "END" in model.asked[2].messages[-1].text
 
 
@@ -369,6 +370,55 @@ async def test_a_strangers_skill_is_material_and_permits_nothing(tmp_path: Path)
     assert desk.written == []
     assert "ran" not in results(model.asked[3])
     assert [event.code for event in events_of(log) if isinstance(event, CallEnded)][-1] == "unknown_tool"
+
+
+async def test_an_agent_that_another_one_has_started_gets_no_permission(tmp_path: Path) -> None:
+    put(users(tmp_path), "notes", "allowed-tools: write_down", body="Note it.")
+    desk = Desk()
+    model = Cast({
+        MAIN: [[call("skill", skill="notes")], [start("dig here")], "Done."],
+        "dig": [[call("skill", skill="notes")], [call("write_down", text="gold")], "no"],
+    })  # fmt: skip
+    tools = [*AGENT_TOOLS, desk.tool, *SKILLS]
+    async with family(tmp_path, model, tools=tools, allow=["Skill(notes)"]) as works:
+        await works.run(MAIN)
+    said = str(model.asked("dig")[1].messages[-1])
+    assert "you may do no more than the agent that started you" in said
+    assert "Note it." in said
+    assert desk.written == []
+
+
+async def test_a_child_alone_gets_no_permission_from_a_skill(tmp_path: Path) -> None:
+    put(users(tmp_path), "notes", "allowed-tools: write_down")
+    desk = Desk()
+    model = Cast({
+        MAIN: [[start("dig here")], "Done."],
+        "dig": [[call("skill", skill="notes")], [call("write_down", text="gold")], "no"],
+    })  # fmt: skip
+    tools = [*AGENT_TOOLS, desk.tool, *SKILLS]
+    async with family(tmp_path, model, tools=tools, allow=["Skill(notes)"]) as works:
+        await works.run(MAIN)
+    assert desk.written == []
+
+
+async def test_instructions_that_a_summary_stands_for_are_given_again(tmp_path: Path) -> None:
+    put(users(tmp_path), "letters", body="Write kindly.")
+    model = ScriptedModel([
+        [call("skill", skill="letters")],
+        "word " * 3_000,
+        "More.",
+        "A summary.",
+        [call("skill", skill="letters")],
+        "Done.",
+    ])  # fmt: skip
+    settings = {"compaction": {"auto": False, "keep_messages": 1, "keep_tokens": 100}}
+    async with engine(tmp_path, model, tools=SKILLS, settings=settings) as works:
+        session = await works.session()
+        await session.run("Write.")
+        await session.run("Go on.")
+        assert await session.compact()
+        await session.run("Again.")
+    assert "Write kindly." in model.asked[-1].messages[-1].text
 
 
 # --- run as calls ---------------------------------------------------------------------------

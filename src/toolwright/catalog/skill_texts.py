@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from toolwright.catalog.skill_reading import READ
 from toolwright.contracts.skills import Skill
 
 LONGEST_ABOUT: Final = 1_536
@@ -20,6 +21,7 @@ _MOST_NAMES_CHARS: Final = 16_000
 _ARGUMENT: Final = re.compile(r"\$ARGUMENTS(?:\[(\d{1,3})\])?|\$(\d{1,3})(?!\d)|\$([A-Za-z][A-Za-z0-9_-]*)")
 _SETTING: Final = re.compile(r"\$\{(SKILL_DIR|SESSION_ID)\}")
 _FIELD: Final = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
+_MOST_LISTED: Final = 50
 SCRIPT_OUTPUT: Final = "script_output"
 
 
@@ -96,6 +98,28 @@ def with_arguments(skill: Skill, arguments: str, *, session_id: str = "") -> str
     settings = {"SKILL_DIR": skill.folder, "SESSION_ID": session_id}
     text = _ARGUMENT.sub(put, _SETTING.sub(lambda found: settings[found[1]], skill.instructions))
     return text if used or not arguments.strip() else f"{text}\n\nARGUMENTS: {arguments}"
+
+
+def taken_up(skill: Skill, arguments: str) -> str:
+    """Return instructions with their arguments, between marks, with the files beside them."""
+    return between_marks(skill, with_arguments(skill, arguments))
+
+
+def between_marks(skill: Skill, text: str) -> str:
+    """Return instructions, or a part of them, as a model reads them, with the files beside them."""
+    return f'<skill name="{skill.name}">\n{text}\n\n{files_of(skill)}'.rstrip() + "\n</skill>"
+
+
+def files_of(skill: Skill) -> str:
+    """Return where the files of a skill are, besides those that say what it is; nothing without any."""
+    beside = [path for path in skill.files if path not in READ]
+    return f"Files of this skill, in {skill.folder}: {named(beside)}." if beside else ""
+
+
+def named(paths: Sequence[str]) -> str:
+    """Return paths in a line that is not too long."""
+    more = f" and {len(paths) - _MOST_LISTED} more" if len(paths) > _MOST_LISTED else ""
+    return ", ".join(paths[:_MOST_LISTED]) + more
 
 
 def _words(arguments: str) -> list[str]:

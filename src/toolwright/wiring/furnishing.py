@@ -54,7 +54,7 @@ from toolwright.wiring.sampling import Used
 from toolwright.wiring.server_door import ServerDoor
 from toolwright.wiring.settling_mounts import settling
 from toolwright.wiring.shelf import Manner, Shelf
-from toolwright.wiring.skills import PromptAsker, SessionSkills, project_skills
+from toolwright.wiring.skills import PromptAsker, SessionSkills, project_skills, without_rules_of_skills
 from toolwright.wiring.staff import HouseStaff
 from toolwright.wiring.storage import session_folder
 
@@ -322,7 +322,8 @@ class Furnishing:
             return
 
         def changed() -> None:
-            self.door.sessions.families.policy_changed(session_id, house.in_force.policy)
+            policy = without_rules_of_skills(house.in_force.policy)  # theirs alone who took one up
+            self.door.sessions.families.policy_changed(session_id, policy)
 
         house.ports.stack.enter_context(house.in_force.telling(changed))
 

@@ -15,7 +15,7 @@ from toolwright.catalog.skill_folders import (
     usual_places,
 )
 from toolwright.catalog.skill_reading import READ
-from toolwright.catalog.skill_texts import budget, listing
+from toolwright.catalog.skill_texts import budget, listing, taken_up
 from toolwright.contracts.content import TextBlock
 from toolwright.contracts.definitions import AgentDefinition
 from toolwright.contracts.errors import RuleError, SettingsError, ToolFailure
@@ -99,6 +99,20 @@ def skills_given(given: Iterable["str | os.PathLike[str] | Skill"]) -> tuple[Ski
     )
 
 
+def task_of(loaded: Loaded, name: str, arguments: str) -> str:
+    """Return what a person says who takes a skill up: its instructions, as words of their own. Blocking.
+
+    Raises DefinitionError for a skill that there is not, SettingsError for one of a stranger.
+    """
+    skill = project_skills(loaded).find(name).skill
+    if not skill.trusted:
+        raise SettingsError(
+            f"the skill {name!r} comes from a project that is not trusted, and what it says would stand as "
+            "your words. Look at it (toolwright skills show), then trust the project (toolwright trust)."
+        )
+    return taken_up(skill, arguments)
+
+
 def as_tools(given: Iterable["str | os.PathLike[str] | Skill"]) -> "SessionSkills":
     """Return skills that are tools, each of them. Blocking. May raise DefinitionError."""
     skills = [replace(skill, exposed=True) for skill in skills_given(given)]
@@ -121,7 +135,8 @@ def shown_folders(skills: Iterable[Skill]) -> tuple[str, ...]:
 
 def starting_skills(known: KnownSkills, agent: AgentDefinition) -> tuple[Skill, ...]:
     """Return the skills that an agent starts with; what there is not is told in the log."""
-    by_name = {skill.name: skill for skill in known.all}
+    by_name = {os.path.basename(skill.folder): skill for skill in known.all if skill.folder}
+    by_name |= {skill.name: skill for skill in known.all}
     found: dict[str, Skill] = {}
     for written in agent.skills:
         skill = by_name.get(os.path.basename(written.rstrip("/")))
@@ -186,11 +201,11 @@ class SessionSkills:
     def ruled(self, policy: Policy) -> Policy:
         """Return a policy with the rules of skills that count now, cut to what the session may have."""
         written = self.journal.state.skill_rules if self.journal is not None else ()
-        kept = tuple(rule for rule in policy.rules.allow if rule.source != "skill")
-        if self._house is None or (not written and len(kept) == len(policy.rules.allow)):
-            return policy
+        plain = without_rules_of_skills(policy)
+        if self._house is None or not written:
+            return plain
         rules = tuple(rule for text in written if (rule := self._rule(text)) is not None)
-        after = replace(policy, rules=replace(policy.rules, allow=(*kept, *rules)))
+        after = replace(plain, rules=replace(plain.rules, allow=(*plain.rules.allow, *rules)))
         return self._house.ceiling(after)
 
     def _counting(self, skill: Skill) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -226,6 +241,14 @@ class SessionSkills:
         text = listing(listed, budget(window), search=names.get(SEARCH, "")) if listed else ""
         starting = tuple(_starting(skill) for skill in starting_skills(self.known, agent))
         return PromptSkills(listing=text, reader=names.get(READER, ""), starting=starting)
+
+
+def without_rules_of_skills(policy: Policy) -> Policy:
+    """Return a policy without what skills permit; the same one where they permit nothing."""
+    kept = tuple(rule for rule in policy.rules.allow if rule.source != "skill")
+    if len(kept) == len(policy.rules.allow):
+        return policy
+    return replace(policy, rules=replace(policy.rules, allow=kept))
 
 
 def _starting(skill: Skill) -> tuple[str, str]:

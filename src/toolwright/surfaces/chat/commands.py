@@ -17,6 +17,7 @@ from toolwright.surfaces.chat.slash import Asked
 from toolwright.surfaces.cli.session_options import short_id
 from toolwright.surfaces.rendering.calls import Verbosity
 from toolwright.tool_calls.permissions.modes import mode_named
+from toolwright.wiring.skills import task_of
 
 Command = Callable[[Conversation, str], Awaitable[None]]
 
@@ -93,6 +94,16 @@ async def _mcp(talk: Conversation, rest: str) -> None:
 async def _agents(talk: Conversation, rest: str) -> None:
     del rest
     talk.page.print(looking.agents(talk.engine.loaded, await talk.session.state(), talk.page.width))
+
+
+async def _skill(talk: Conversation, rest: str) -> None:
+    name, _, words = rest.partition(" ")
+    if name:
+        text = await run_sync(partial(task_of, talk.engine.loaded, name, words.strip()))
+        await talk.session.send(text)
+        return
+    rows = tuple(Row(one, one, (about,)) for one, about in await run_sync(looking.skills, talk.engine.loaded))
+    talk.offer(Picker("Work as which skill says?", rows), lambda name: _skill(talk, name))
 
 
 async def _usage(talk: Conversation, rest: str) -> None:
@@ -182,6 +193,7 @@ _COMMANDS: Mapping[str, Command] = {
     "tools": _tools,
     "mcp": _mcp,
     "agents": _agents,
+    "skill": _skill,
     "usage": _usage,
     "compact": _compact,
     "details": _details,
@@ -209,5 +221,7 @@ def words_of(talk: Conversation, name: str) -> list[tuple[str, str]]:
             return looking.models(talk.engine.loaded, present=talk.state.transcript.model)
         case "new":
             return looking.agent_words(talk.engine.loaded)
+        case "skill":
+            return looking.skills(talk.engine.loaded)
         case _:
             return []

@@ -26,6 +26,7 @@ COMMANDS: tuple[Slash, ...] = (
     Slash("tools", "show what the model may call"),
     Slash("mcp", "show the prompts of MCP servers; /mcp__SERVER__PROMPT takes one", "[ARGUMENTS]"),
     Slash("agents", "show the agents there are, and the children of this session"),
+    Slash("skill", "work as a skill says", "[NAME [WORDS]]", ("skills",)),
     Slash("usage", "show tokens, cost and how full the window is", also=("context", "cost")),
     Slash("compact", "put a summary in place of the older part"),
     Slash("details", "how much of calls to show", "compact|normal|full"),

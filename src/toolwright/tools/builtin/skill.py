@@ -9,8 +9,7 @@ import anyio.to_thread
 
 from toolwright.catalog.opening import Unfit
 from toolwright.catalog.skill_folders import read_skill_file
-from toolwright.catalog.skill_reading import READ
-from toolwright.catalog.skill_texts import with_arguments
+from toolwright.catalog.skill_texts import between_marks, files_of, named, with_arguments
 from toolwright.contracts.errors import ToolFailure
 from toolwright.contracts.skills import Skill, SkillShelf
 from toolwright.contracts.tool import (
@@ -30,10 +29,9 @@ from toolwright.tools.fields import Field
 from toolwright.tools.services import Services
 from toolwright.tools.untrusted import wrapped
 
-MOST_CHARS: Final = 50_000
+MOST_CHARS: Final = 48_000
 """Of instructions at once, and of a file at once."""
 _MOST_BYTES: Final = 4 * 1_048_576
-_MOST_LISTED: Final = 50
 _READS: Final = Traits(read_only=True, concurrency_safe=True, touches=(), pre_approved=True)
 """To read a skill changes nothing but the conversation."""
 
@@ -46,7 +44,7 @@ class SkillReader(ToolClass):
         source="builtin",
         category="discovery",
         always_load=True,
-        result_limit=MOST_CHARS + 2_000,
+        result_limit=50_000,
         idempotent=True,
         search_hint="instructions for one kind of work",
     )
@@ -124,19 +122,19 @@ class SkillReader(ToolClass):
         whole = with_arguments(skill, arguments, session_id=ctx.session_id)
         text = _page(whole or "(It has no instructions.)", offset)
         if not skill.trusted:
-            return Done(wrapped(f"{text}\n\n{_files(skill)}".strip(), f"skill {skill.name}"), data=data)
+            return Done(wrapped(f"{text}\n\n{files_of(skill)}".strip(), f"skill {skill.name}"), data=data)
         taken = self._shelf.take_up(skill, arguments, call_id=ctx.call_id)
         said = [f"The skill {skill.name} is loaded; its instructions follow.", *taken.notes]
         if taken.rules:
             said.append(f"Allowed until the person speaks again: {', '.join(taken.rules)}.")
-        note = f'<skill name="{skill.name}">\n{text}\n\n{_files(skill)}'.rstrip() + "\n</skill>"
+        note = between_marks(skill, text)
         return Done("\n".join(said), data={**data, "allowed_tools": list(taken.rules)}, notes=(note,))
 
     async def _of_file(self, skill: Skill, path: str, offset: int) -> Outcome:
         wanted = path.removeprefix("./")
         if wanted not in skill.files:
             near = get_close_matches(wanted, skill.files)
-            hint = f"Near: {', '.join(near)}." if near else f"There are: {_named(skill.files)}."
+            hint = f"Near: {', '.join(near)}." if near else f"There are: {named(skill.files)}."
             raise ToolFailure("file_not_found", f"{skill.name} has no file {wanted!r}.", hint=hint)
         try:
             content = await anyio.to_thread.run_sync(read_skill_file, skill, wanted, _MOST_BYTES)
@@ -164,16 +162,6 @@ def _page(text: str, offset: int) -> str:
     if end == len(text):
         return part
     return f"{part}\n\n[Characters {offset:,} to {end:,} of {len(text):,}; go on with offset={end}.]"
-
-
-def _files(skill: Skill) -> str:
-    beside = [path for path in skill.files if path not in READ]
-    return f"Files of this skill, in {skill.folder}: {_named(beside)}." if beside else ""
-
-
-def _named(paths: "list[str] | tuple[str, ...]") -> str:
-    more = f" and {len(paths) - _MOST_LISTED} more" if len(paths) > _MOST_LISTED else ""
-    return ", ".join(paths[:_MOST_LISTED]) + more
 
 
 def build(services: Services, options: Mapping[str, Any]) -> Tool:

@@ -190,3 +190,21 @@ def test_a_skill_offered_as_a_tool_is_called_like_one(project: Path) -> None:
     assert called.stdout == "done\n"
     listed = CliRunner().invoke(application(), ["tools", "list", "--json"])
     assert "letters" in [tool["name"] for tool in json.loads(listed.stdout)]
+
+
+def test_a_person_takes_a_skill_up_for_a_run(project: Path, tmp_path: Path) -> None:
+    put(own(project), text=TEXT.replace("Write.", "Write to $ARGUMENTS.").replace("---\nW", "x: y\n---\nW"))
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps(["Done."]))
+    arguments = ["run", "--skill", "letters", "Ann and Ben", "--model", f"scripted/{script}", "--json"]
+    result = CliRunner().invoke(application(), arguments)
+    assert result.exit_code == 0
+    assert "Write to Ann and Ben." in result.stdout
+    assert "Done." in result.stdout
+
+
+def test_a_strangers_skill_never_speaks_as_the_person(project: Path) -> None:
+    put(project / ".toolwright/skills")
+    refused = CliRunner().invoke(application(), ["run", "--skill", "letters"]).exception
+    assert isinstance(refused, SettingsError)
+    assert "would stand as your words" in str(refused)
