@@ -138,7 +138,8 @@ class SessionCreated:
     vaults: tuple[str, ...] = ()
     """Ids of the vaults that its credentials come from, the first one first."""
     environment: EnvironmentDefinition | None = None
-    """None: whatever the settings of its project say."""
+    """None: whatever the settings of its project say. In an environment nothing of this machine can be
+    permitted beyond the folder of the session and its mounts."""
     mounts: tuple[Mount, ...] = ()
     """Folders besides the project that it and the agents it starts see."""
 

@@ -403,6 +403,7 @@ def _member(loaded: Loaded, state: SessionState) -> Member:
         background=created.background,
         worktree=created.worktree,
         mounts=created.mounts,
+        confined=created.environment is not None,
     )
 
 

@@ -373,6 +373,7 @@ def _workspace(loaded: Loaded, line: Sequence[Member], shown: tuple[str, ...]) -
         place,
         mounts=line[0].mounts,
         readable=(*(member.session_dir for member in line if member.session_dir), *shown),
+        confined=line[0].confined,
         protected=is_protected,
         engine_home=user_folder(loaded.environ),  # who writes there says which projects are trusted
     )

@@ -34,6 +34,8 @@ class Member:
     worktree: Worktree | None = None
     mounts: tuple[Mount, ...] = ()
     """Those of the first session of a line are those of all."""
+    confined: bool = False
+    """The same: nothing outside its folders can be permitted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +162,7 @@ def _started(ground: Ground, member: Member, above: Rights | None) -> Ruling:
         can_ask=ground.can_ask,
         agent=member.agent,
         mounts=above.policy.mounts if above is not None else member.mounts,
+        confined=above.policy.confined if above is not None else member.confined,
     )
     if tree is None:
         return ruling

@@ -248,10 +248,7 @@ async def test_what_was_mounted_cannot_be_changed(tmp_path: Path) -> None:
         session = await session_with(
             server.client, resources=[{"type": "file", "file_id": file.id, "mount_path": place}]
         )
-        message: Any = {"type": "user.message", "content": [{"type": "text", "text": "Go on."}]}
-        await server.client.beta.sessions.events.send(session.id, events=[message])
-        events = await _until_rest(server.client, session.id)
-        told = results(events)
+        told = results(await said(server.client, session.id))
         assert "alpha" in told[0][1]
         assert all(error for error, _ in told[1:]), told
         mounted = tmp_path / "data" / "mounts" / session.id / "uploads"
@@ -289,6 +286,37 @@ async def test_outputs_do_not_follow_links(tmp_path: Path) -> None:
         await said(server.client, session.id)
         found = [one async for one in server.client.beta.files.list(scope_id=session.id)]
         assert [one.filename for one in found] == ["e"]
+
+
+async def test_no_tool_reaches_what_is_neither_folder_nor_mount(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("what nobody may read")
+    links = (
+        f"cd {OUTPUTS}; ln -s {tmp_path} a; ln -s ../../../../../../../../../.. b; ln -s {UPLOADS}/x c; "
+        "ln -s ../uploads d"
+    )
+    script = [
+        [call("bash", command=links)],
+        [call("read", file_path=f"{OUTPUTS}/a/secret")],
+        [call("read", file_path=f"{OUTPUTS}/b{tmp_path}/secret")],
+        [call("grep", pattern="nobody", path=f"{OUTPUTS}/a")],
+        [call("glob", pattern="*", path=f"{OUTPUTS}/a")],
+        [call("write", file_path=f"{OUTPUTS}/a/new", content="x")],
+        [call("write", file_path=f"{OUTPUTS}/d/new", content="x")],
+        [call("read", file_path=f"{tmp_path}/secret")],
+        [call("write", file_path=f"{tmp_path}/new", content="x")],
+        [call("read", file_path=f"{OUTPUTS}/c")],
+        "Done.",
+    ]
+    async with serving(tmp_path, script) as server:
+        file = await server.client.beta.files.upload(file=("x", b"given"))
+        given: Any = [{"type": "file", "file_id": file.id, "mount_path": "x"}]
+        session = await session_with(server.client, resources=given)
+        told = results(await said(server.client, session.id))
+        assert [error for error, _ in told] == [False, *[True] * 8, False], told
+        assert "given" in told[-1][1]
+        assert "what nobody may read" not in str(told)
+        assert not (tmp_path / "new").exists()
+        assert os.listdir(tmp_path / "data" / "mounts" / session.id / "uploads") == ["x"]
 
 
 async def test_resources_come_and_go_while_a_session_is_there(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def denied(policy: Policy, subject: Subject) -> Decision | None:
 def decide(policy: Policy, subject: Subject) -> Decision:
     """Return what rules, mode and tool say about one call. Pure: the same question has the same answer."""
     case = case_of(policy, subject)
-    refusal = _by_deny_rule(case) or _by_tool_refusal(case)
+    refusal = _by_deny_rule(case) or _by_confinement(case) or _by_tool_refusal(case)
     if refusal is not None:
         return refusal
     question = forced_question(case)
@@ -44,6 +44,18 @@ def _by_deny_rule(case: Case) -> Decision | None:
         return Decision("deny", by_rule(rule, "denied"))
     if case.command is not None and case.command.behavior == "deny":
         return Decision("deny", case.command.reason, blocked_path=case.command.blocked_path)
+    return None
+
+
+def _by_confinement(case: Case) -> Decision | None:
+    if not case.policy.confined:
+        return None
+    for touched in case.subject.paths:
+        readable = case.book.paths.readable_at(touched.spellings)
+        if not readable or (touched.access != "read" and not case.book.paths.inside_at(touched.spellings)):
+            why = "can only be read" if readable else "lies outside the workspace"
+            reason = Reason("working_directory", f"{touched.path} {why}.")
+            return Decision("deny", reason, blocked_path=touched.path)
     return None
 
 

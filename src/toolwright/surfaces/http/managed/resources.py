@@ -10,6 +10,7 @@ from toolwright.contracts.mounts import Mount
 from toolwright.surfaces.http.app import House
 from toolwright.surfaces.http.managed import files, memory_mounts, outputs, skill_mounts
 from toolwright.surfaces.http.managed.desk import Desk
+from toolwright.surfaces.http.managed.dialect import room
 from toolwright.surfaces.http.managed.mounting import (
     UPLOADS,
     check_apart,
@@ -107,10 +108,11 @@ async def _files(visit: Visit, given: Sequence[ResourceGiven]) -> list[tuple[int
 async def _laid(visit: Visit, session_id: str, file: Document, path: str, *, at: float) -> tuple[Add, Add]:
     """Put a file into a session; return what is to be noted: the copy, and the resource."""
     where = place_of(visit.house, session_id, path)
-    if file.kind == files.KIND:
-        await visit.house.files.copy_to(file.id, where)
-    else:
-        await lay(where, files.contents(visit, file))
+    with room():
+        if file.kind == files.KIND:
+            await visit.house.files.copy_to(file.id, where)
+        else:
+            await lay(where, files.contents(visit, file))
     copy = replace(
         file,
         kind=outputs.KIND,

@@ -11,9 +11,9 @@ from toolwright.catalog.skill_archives import MOST_FILES, packed, unpacked
 from toolwright.catalog.skills import Skill, read_folder
 from toolwright.catalog.written import WrittenWrongly
 from toolwright.contracts.documents import Add, Document, Remove, Replace, Wanted
-from toolwright.contracts.files import NoRoom
 from toolwright.contracts.ids import new_id
 from toolwright.surfaces.http.managed.desk import Desk
+from toolwright.surfaces.http.managed.dialect import room
 from toolwright.surfaces.http.managed.pages import Page, Written, page_of, place
 from toolwright.surfaces.http.problems import Problem
 from toolwright.surfaces.http.reading import written_time
@@ -141,19 +141,17 @@ async def _sent(visit: Visit, *fields: str) -> _Sent:
 
 
 def _read(found: dict[str, bytes]) -> Skill:
-    [first, *others] = found.items()
-    is_archive = not others and "/" not in first[0] and first[1].startswith(b"PK")
-    return read_folder(unpacked(first[1], most=MOST_BYTES) if is_archive else found)
+    [first, *others] = found.values()
+    is_archive = not others and first.startswith(b"PK")
+    return read_folder(unpacked(first, most=MOST_BYTES) if is_archive else found)
 
 
 async def _kept(visit: Visit, skill: Skill, skill_id: str) -> Document:
     """Keep the files of a version; return what is to be noted of it. May raise Problem."""
     id, now = new_id("skver"), visit.house.clock.now()
     archive = await run_sync(packed, skill)
-    try:
+    with room():
         kept = await visit.house.files.keep(id, one_piece(archive))
-    except NoRoom as full:
-        raise Problem("invalid", str(full), code="storage_quota_exceeded") from full
     return Document(
         kind=VERSION,
         id=id,
