@@ -12,6 +12,7 @@ from toolwright.contracts.definitions import AgentDefinition
 from toolwright.contracts.errors import NoUserChannel, SettingsError
 from toolwright.contracts.hooks import Hook
 from toolwright.contracts.mcp import ServerDefinition
+from toolwright.contracts.notes import NoteBook
 from toolwright.contracts.permissions import ApprovalAnswer, ApprovalRequest, RuleChange
 from toolwright.contracts.ports import Approver, BlobStore, EventSink, HelperModel
 from toolwright.contracts.skills import Skill
@@ -23,6 +24,7 @@ from toolwright.tool_calls.in_force import InForce
 from toolwright.tool_calls.live import Turn
 from toolwright.tool_calls.loop_guard import LoopLimits
 from toolwright.tool_calls.parts import Journal, Judge, Parts
+from toolwright.tool_calls.permissions.charters import judge_by, refused_tools
 from toolwright.tool_calls.permissions.decide import decide, denied
 from toolwright.tool_calls.permissions.fingerprint import accepts
 from toolwright.tool_calls.permissions.protected import is_protected
@@ -38,6 +40,7 @@ from toolwright.tools.commands.setup import setup_of
 from toolwright.tools.custom import ClientTool
 from toolwright.tools.deferring import OWN
 from toolwright.tools.mcp.servers import SessionServers
+from toolwright.tools.platform.entry_tool import entry_tools
 from toolwright.tools.registry import Builtins, LeftOut, Registry, examined, load_builtins, merged
 from toolwright.tools.skills.exposed import exposed
 from toolwright.tools.skills.running import SkillRunner
@@ -92,6 +95,8 @@ class Wanted:
     """The skills of the session."""
     helper: HelperModel | None = None
     """A model for skills that ask one."""
+    notes: NoteBook | None = None
+    """What outlives a session and is found again by its words."""
     approver: Approver | None = None
     sink: EventSink | None = None
     told: frozenset[type] | None = None
@@ -238,13 +243,15 @@ def build(loaded: Loaded, wanted: Wanted) -> House:
         shelf=wanted.shelf,
         mcp=wanted.servers,
         skills=wanted.skills,
+        notes=wanted.notes,
         tree=line[-1].worktree,
     )
     toolset = toolsets.toolset(wanted.agent.toolset or loaded.settings.tools.toolset)
     builtins = _builtins(loaded, wanted, toolset, ports)
     tools = wanted.tools if wanted.client_tools else _without_client_tools(wanted.tools)
     skill_tools, skill_notices = _skill_tools(wanted, ports)
-    registry = merged(builtins.tools, _searching(wanted, builtins), tools, skill_tools)
+    ours = (*builtins.tools, *_searching(wanted, builtins))
+    registry = merged(ours, tools, skill_tools, _of_catalog(wanted, ports))
     ground = _ground(loaded, registry, wanted)
     rights = line_of(ground, line)
     workspace = _workspace(loaded, line, ground.readable)
@@ -277,7 +284,7 @@ def build(loaded: Loaded, wanted: Wanted) -> House:
         ceiling=ceiling,
         changes=changes,
         pipeline=_pipeline(loaded, parts, wanted.validators),
-        scheduling=_scheduling(loaded),
+        scheduling=_scheduling(loaded, wanted.agent),
         notices=(*loaded.notices, *rights.notices, *skill_notices),
         session=wanted.session,
         ports=ports,
@@ -298,6 +305,8 @@ def _ground(loaded: Loaded, registry: Registry, wanted: Wanted) -> Ground:
 
 
 def _builtins(loaded: Loaded, wanted: Wanted, toolset: toolsets.Toolset, ports: SessionPorts) -> Builtins:
+    if wanted.agent.entries is not None:
+        return Builtins((), ())  # the tools of a catalog stand in place of ours
     if wanted.builtins is not None and not wanted.builtins:
         return Builtins((), ())  # nothing of ours: no sandbox, no client, no import
     gates = features.resolved(
@@ -324,6 +333,18 @@ def _skill_tools(wanted: Wanted, ports: SessionPorts) -> tuple[tuple[Tool, ...],
         setup=setup_of(ports.services(), {}), model=wanted.helper, walled=ports.wants_protection
     )
     return exposed(skills, runner)
+
+
+def _of_catalog(wanted: Wanted, ports: SessionPorts) -> list[Tool]:
+    entries, servers = wanted.agent.entries, wanted.servers
+    if entries is None:
+        return []
+    return entry_tools(
+        entries,
+        ports.services(),
+        server_tools=servers.tools if servers is not None else tuple,
+        has_client=wanted.client_tools,
+    )
 
 
 def _searching(wanted: Wanted, builtins: Builtins) -> tuple[Tool, ...]:
@@ -359,7 +380,9 @@ def _selection(
         is_bound = spec.source != RUNTIME and spec.name not in OWN
         return (is_bound and spec.name not in has_right) or narrowed.removed(spec, name)
 
-    return replace(narrowed, removed=removed)
+    charter = agent.charter
+    refused = refused_tools(charter, agent.name) if charter is not None else narrowed.refused
+    return replace(narrowed, removed=removed, refused=refused)
 
 
 def _workspace(loaded: Loaded, line: Sequence[Member], shown: tuple[str, ...]) -> LocalWorkspace:
@@ -430,7 +453,7 @@ def _parts(
     ports.task_hooks.open(hooks, in_force, wanted.session)
     return Parts(
         in_force=in_force,
-        judge=Judge(denied, decide),
+        judge=_judge(wanted.agent),
         hooks=hooks,
         results=results,
         approver=wanted.approver or NobodyAnswers(),
@@ -444,6 +467,13 @@ def _parts(
     )
 
 
+def _judge(agent: AgentDefinition) -> Judge:
+    """A charter decides in place of the mode; what rules of the settings refuse stays refused."""
+    if agent.charter is None:
+        return Judge(denied, decide)
+    return judge_by(agent.charter, agent.name)
+
+
 def _pipeline(loaded: Loaded, parts: Parts, validators: Validators | None) -> Pipeline:
     settings = loaded.settings
     quotas = settings.quotas
@@ -454,10 +484,10 @@ def _pipeline(loaded: Loaded, parts: Parts, validators: Validators | None) -> Pi
     return Pipeline(parts, quotas=quotas_now, loop_limits=guard, validators=validators)
 
 
-def _scheduling(loaded: Loaded) -> Scheduling:
+def _scheduling(loaded: Loaded, agent: AgentDefinition) -> Scheduling:
     concurrency = loaded.settings.concurrency
     return Scheduling(
-        mode=concurrency.mode,
+        mode="all" if agent.side_by_side else concurrency.mode,
         max_concurrency=concurrency.max,
         sibling_policy=concurrency.sibling_policy,
     )

@@ -15,6 +15,7 @@ from toolwright.contracts.ids import new_id
 from toolwright.contracts.mcp_servers import Elicitor
 from toolwright.contracts.models import ModelProvider
 from toolwright.contracts.mounts import MountsInStep
+from toolwright.contracts.notes import NoteStore
 from toolwright.contracts.ports import Clock
 from toolwright.contracts.skills import Skill
 from toolwright.contracts.storage import EventStore
@@ -108,6 +109,7 @@ async def open_works(loaded: Loaded, wanted: WorksWanted) -> Works:
             credentials=credentials,
             skills=wanted.skills,
             in_step=wanted.in_step,
+            notes=_notes(loaded, wanted, stack),
         )
         git = SessionPorts(loaded, loaded.data_folder, None)
         stack.push_async_callback(git.stack.aclose)
@@ -142,6 +144,19 @@ async def _store(loaded: Loaded, stack: AsyncExitStack, *, durable: bool) -> Eve
     except OSError as problem:
         raise SettingsError(f"{os.path.dirname(path)} cannot be made: {problem.strerror}.") from problem
     return await stack.enter_async_context(open_events(path))
+
+
+def _notes(loaded: Loaded, wanted: WorksWanted, stack: AsyncExitStack) -> NoteStore:
+    """Return where notes are kept; nothing is opened before one is written or looked for."""
+    if not wanted.durable:
+        from toolwright.backends.notes.memory import MemoryNotes
+
+        return MemoryNotes(wanted.clock)
+    from toolwright.backends.notes.sqlite import SqliteNotes
+
+    notes = SqliteNotes(os.path.join(loaded.data_folder, "notes.db"), wanted.clock)
+    stack.push_async_callback(notes.close)
+    return notes
 
 
 def _models(loaded: Loaded, wanted: ModelProvider | str, stack: AsyncExitStack) -> tuple[ModelLookup, str]:
