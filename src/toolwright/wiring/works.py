@@ -74,6 +74,7 @@ class Works:
     lookup: ModelLookup
     """Finds a model; nothing written means the one that is asked when nobody names one."""
     credentials: EngineCredentials
+    notes: NoteStore
     stack: AsyncExitStack
 
     async def close(self, *, grace: float = 5.0) -> None:
@@ -88,6 +89,7 @@ async def open_works(loaded: Loaded, wanted: WorksWanted) -> Works:
         store = wanted.store or await _store(loaded, stack, durable=wanted.durable)
         lookup, model = _models(loaded, wanted.model, stack)
         settings_of, door = _SettingsOf(loaded), SessionsDoor()
+        notes = _notes(loaded, wanted, stack)
         servers = EngineServers(own=wanted.mcp_servers, elicitor=wanted.elicitor, with_files=not wanted.bare)
         stack.push_async_callback(servers.close)
         credentials = EngineCredentials(loaded, wanted.clock, vaults=wanted.vaults, named=wanted.named_vaults)
@@ -109,7 +111,7 @@ async def open_works(loaded: Loaded, wanted: WorksWanted) -> Works:
             credentials=credentials,
             skills=wanted.skills,
             in_step=wanted.in_step,
-            notes=_notes(loaded, wanted, stack),
+            notes=notes,
         )
         git = SessionPorts(loaded, loaded.data_folder, None)
         stack.push_async_callback(git.stack.aclose)
@@ -128,6 +130,7 @@ async def open_works(loaded: Loaded, wanted: WorksWanted) -> Works:
             settings_of=settings_of,
             lookup=lambda written: lookup(written or model),
             credentials=credentials,
+            notes=notes,
             stack=stack.pop_all(),
         )
     raise AssertionError("unreachable")
