@@ -202,3 +202,43 @@ async def same_as_before(client: Client, before: list[Event]) -> bool:
                     break
     settled = [event for event in before if not event["type"].startswith(("content", "text"))]
     return [event for event in seen if not event["type"].startswith(("content", "text"))] == settled
+
+
+async def test_a_yes_opens_one_place_outside_for_one_call(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    script = [
+        call("write_file", path=str(outside / "a.txt"), content="x"),
+        call("write_file", path=str(outside / "b.txt"), content="x"),
+        "Done.",
+    ]
+    async with serving(tmp_path, script) as server:
+        stream = server.client.stream("Write", "t1")
+        asked = (await until(stream, "hitl_request"))[-1]
+        assert str(outside) in asked["question"]
+        await server.client.ok("/hitl/respond", {"task_id": "t1", "answer": "yes"})
+        between = await until(stream, "hitl_request")
+        assert of_kind(between, "tool_result")[0]["error"] is None
+        assert (outside / "a.txt").read_text() == "x"
+        await server.client.ok("/hitl/respond", {"task_id": "t1", "answer": "no"})
+        (result,) = of_kind([event async for event in stream], "tool_result")
+        assert result["error"]["error"] == "permission_denied"
+        assert not (outside / "b.txt").exists()
+
+
+async def test_a_question_that_nobody_answers_comes_to_an_end(tmp_path: Path, catalog: str) -> None:
+    from toolwright.surfaces.http.engine.desk import Desk
+    from toolwright.surfaces.http.engine.watching import unanswered
+
+    script = [call("write_file", path="a.txt", content="x"), "Then not."]
+    async with serving(tmp_path, script, catalog=catalog, CHANNEL_STATE_TTL_HITL="1") as server:
+        stream = server.client.stream("Write it", "t1")
+        await until(stream, "hitl_request")
+        desk = server.house.part(Desk)
+        (card,) = await server.house.works.store.cards(status="waiting")
+        while server.house.clock.now() - card.updated_at <= 1:
+            await server.house.clock.sleep(0.1)
+        await unanswered(desk)
+        events = [event async for event in stream]
+        assert of_kind(events, "tool_result")[0]["error"]["error"] == "permission_denied"
+        assert events[-1]["phase"] == "completed"

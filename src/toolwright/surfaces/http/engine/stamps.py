@@ -5,6 +5,9 @@ words of an answer under way are counted up from the moment at which the model w
 them than milliseconds, so they stay below what the log will say of the answer.
 """
 
+_ROUNDING = 1e-4
+"""Keeps a whole millisecond from being cut to the one before it."""
+
 
 class Stamps:
     """Of one task."""
@@ -54,4 +57,4 @@ class Stamps:
 
 
 def _milliseconds(at: float) -> int:
-    return int(at * 1000)
+    return int(at * 1000 + _ROUNDING)
