@@ -23,9 +23,8 @@ from toolwright.tool_calls.credentials import Masking, redacting, secret_values
 from toolwright.tool_calls.in_force import InForce
 from toolwright.tool_calls.live import Turn
 from toolwright.tool_calls.loop_guard import LoopLimits
-from toolwright.tool_calls.parts import Journal, Judge, Parts
-from toolwright.tool_calls.permissions.charters import judge_by, refused_tools
-from toolwright.tool_calls.permissions.decide import decide, denied
+from toolwright.tool_calls.parts import Journal, Parts
+from toolwright.tool_calls.permissions.charters import refused_tools
 from toolwright.tool_calls.permissions.fingerprint import accepts
 from toolwright.tool_calls.permissions.protected import is_protected
 from toolwright.tool_calls.pipeline import Pipeline
@@ -36,15 +35,12 @@ from toolwright.tool_calls.validation import Validators
 from toolwright.tools import features, toolsets, visibility
 from toolwright.tools.builtin.call_tool import CallTool
 from toolwright.tools.builtin.tool_search import ToolSearch
-from toolwright.tools.commands.setup import setup_of
 from toolwright.tools.custom import ClientTool
 from toolwright.tools.deferring import OWN
 from toolwright.tools.mcp.servers import SessionServers
-from toolwright.tools.platform.entry_tool import entry_tools
 from toolwright.tools.registry import Builtins, LeftOut, Registry, examined, load_builtins, merged
-from toolwright.tools.skills.exposed import exposed
-from toolwright.tools.skills.running import SkillRunner
 from toolwright.wiring.conditions import Conditions
+from toolwright.wiring.entries import catalog_tools, judge_of, skill_tools
 from toolwright.wiring.hooks import session_hooks
 from toolwright.wiring.policy import Changes, directories
 from toolwright.wiring.ports import SessionPorts
@@ -248,10 +244,7 @@ def build(loaded: Loaded, wanted: Wanted) -> House:
     )
     toolset = toolsets.toolset(wanted.agent.toolset or loaded.settings.tools.toolset)
     builtins = _builtins(loaded, wanted, toolset, ports)
-    tools = wanted.tools if wanted.client_tools else _without_client_tools(wanted.tools)
-    skill_tools, skill_notices = _skill_tools(wanted, ports)
-    ours = (*builtins.tools, *_searching(wanted, builtins))
-    registry = merged(ours, tools, skill_tools, _of_catalog(wanted, ports))
+    registry, skill_notices = _gathered(wanted, ports, builtins)
     ground = _ground(loaded, registry, wanted)
     rights = line_of(ground, line)
     workspace = _workspace(loaded, line, ground.readable)
@@ -324,27 +317,16 @@ def _builtins(loaded: Loaded, wanted: Wanted, toolset: toolsets.Toolset, ports: 
     return Builtins(chosen, found.left_out)
 
 
-def _skill_tools(wanted: Wanted, ports: SessionPorts) -> tuple[tuple[Tool, ...], tuple[str, ...]]:
-    """Skills that are offered as tools of their own, and why some of them are not."""
+def _gathered(wanted: Wanted, ports: SessionPorts, builtins: Builtins) -> tuple[Registry, tuple[str, ...]]:
+    """Put the tools of all sources together, and say which skills are not among them."""
+    others = wanted.tools if wanted.client_tools else _without_client_tools(wanted.tools)
+    own = (*builtins.tools, *_searching(wanted, builtins), *others)
+    if wanted.agent.entries is not None:
+        entries = catalog_tools(wanted.agent, ports, wanted.servers, has_client=wanted.client_tools)
+        return merged(own, entries), ()
     skills = wanted.skills.known.all if wanted.skills is not None else ()
-    if not any(skill.exposed for skill in skills):
-        return (), ()
-    runner = SkillRunner(
-        setup=setup_of(ports.services(), {}), model=wanted.helper, walled=ports.wants_protection
-    )
-    return exposed(skills, runner)
-
-
-def _of_catalog(wanted: Wanted, ports: SessionPorts) -> list[Tool]:
-    entries, servers = wanted.agent.entries, wanted.servers
-    if entries is None:
-        return []
-    return entry_tools(
-        entries,
-        ports.services(),
-        server_tools=servers.tools if servers is not None else tuple,
-        has_client=wanted.client_tools,
-    )
+    found, notices = skill_tools(skills, ports, wanted.helper)
+    return merged(own, found), notices
 
 
 def _searching(wanted: Wanted, builtins: Builtins) -> tuple[Tool, ...]:
@@ -453,7 +435,7 @@ def _parts(
     ports.task_hooks.open(hooks, in_force, wanted.session)
     return Parts(
         in_force=in_force,
-        judge=_judge(wanted.agent),
+        judge=judge_of(wanted.agent),
         hooks=hooks,
         results=results,
         approver=wanted.approver or NobodyAnswers(),
@@ -465,13 +447,6 @@ def _parts(
         load=wanted.shelf.load if wanted.shelf is not None else None,
         redact=redact,
     )
-
-
-def _judge(agent: AgentDefinition) -> Judge:
-    """A charter decides in place of the mode; what rules of the settings refuse stays refused."""
-    if agent.charter is None:
-        return Judge(denied, decide)
-    return judge_by(agent.charter, agent.name)
 
 
 def _pipeline(loaded: Loaded, parts: Parts, validators: Validators | None) -> Pipeline:
