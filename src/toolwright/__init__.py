@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from toolwright.tools.custom import ClientTool
     from toolwright.tools.define import ToolClass, build_tool, tool
     from toolwright.tools.fields import Field
+    from toolwright.tools.platform.functions import platform_tool
 
 _HOMES = {
     "toolwright.contracts.content": (
@@ -172,6 +173,7 @@ _HOMES = {
         "tool",
     ),
     "toolwright.tools.fields": ("Field",),
+    "toolwright.tools.platform.functions": ("platform_tool",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -244,6 +246,7 @@ __all__ = [
     "Waiting",
     "build_tool",
     "call",
+    "platform_tool",
     "tool",
 ]
 

@@ -91,6 +91,7 @@ def test_the_public_names_are_these() -> None:
         "Waiting",
         "build_tool",
         "call",
+        "platform_tool",
         "tool",
     ]
 

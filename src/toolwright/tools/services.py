@@ -7,6 +7,7 @@ from typing import Any
 from toolwright.contracts.children import ChildRuns
 from toolwright.contracts.mcp_servers import McpServers
 from toolwright.contracts.network import Egress, SearchBackend, WebSockets
+from toolwright.contracts.notes import NoteBook
 from toolwright.contracts.ports import (
     BackgroundWork,
     BlobStore,
@@ -58,6 +59,8 @@ class Services:
     """Sections of the settings that belong to tools: ``bash``, ``network`` …"""
     mcp: McpServers | None = None
     """The MCP servers of the session; None where none are set up."""
+    notes: NoteBook | None = None
+    """Notes of the workspace that outlive a session; None where none are kept."""
     cwd: Callable[[], str] = _nowhere
     """Where relative paths start right now, for promises made before a call has a workspace; may be empty."""
     on_disk: Callable[[str], str] = str

@@ -61,6 +61,7 @@ TOOLSETS: Mapping[str, Toolset] = MappingProxyType(
                 mcp="dotted",
             ),
             Toolset("harness", others="pascal"),
+            Toolset("catalog", others="absent", mcp="dotted"),
             Toolset(
                 "workspace",
                 names=_kept(
@@ -88,7 +89,8 @@ TOOLSETS: Mapping[str, Toolset] = MappingProxyType(
         )
     }
 )
-"""The toolsets that are shipped. ``workspace`` lists tools of its own and offers none of the others."""
+"""The toolsets that are shipped. ``workspace`` lists tools of its own and offers none of the others;
+``catalog`` offers the entries of a catalog and the tools of servers, and nothing that is built in."""
 
 
 def toolset(name: str) -> Toolset:

@@ -19,6 +19,7 @@ from toolwright.contracts.events import CredentialUsed, LoggedEvent, Permissions
 from toolwright.contracts.hooks import Hook
 from toolwright.contracts.models import ModelProfile
 from toolwright.contracts.mounts import MountsInStep
+from toolwright.contracts.notes import NoteStore
 from toolwright.contracts.permissions import ApprovalAnswer, ApprovalRequest, RuleChange
 from toolwright.contracts.ports import Clock
 from toolwright.contracts.skills import Skill
@@ -109,6 +110,7 @@ class Furnishing:
     credentials: EngineCredentials
     skills: tuple[Skill, ...] = ()
     """Those that the program brings."""
+    notes: NoteStore | None = None
     used: Used = field(default_factory=Used)
     """How often MCP servers asked a model."""
     validators: Validators = field(default_factory=Validators)
@@ -233,6 +235,7 @@ class Furnishing:
             tools=(*self.tools, *map(_client_tool, line[-1].agent.client_tools)),
             builtins=self.builtins,
             session=state.session_id,
+            notes=self.notes.of(state.created.workspace) if self.notes is not None else None,
             session_dir=line[-1].session_dir,
             agent=line[-1].agent,
             approver=Later() if self.can_ask else None,

@@ -12,6 +12,7 @@ from toolwright.contracts.definitions import AgentDefinition
 from toolwright.contracts.errors import NoUserChannel, SettingsError
 from toolwright.contracts.hooks import Hook
 from toolwright.contracts.mcp import ServerDefinition
+from toolwright.contracts.notes import NoteBook
 from toolwright.contracts.permissions import ApprovalAnswer, ApprovalRequest, RuleChange
 from toolwright.contracts.ports import Approver, BlobStore, EventSink, HelperModel
 from toolwright.contracts.skills import Skill
@@ -22,8 +23,8 @@ from toolwright.tool_calls.credentials import Masking, redacting, secret_values
 from toolwright.tool_calls.in_force import InForce
 from toolwright.tool_calls.live import Turn
 from toolwright.tool_calls.loop_guard import LoopLimits
-from toolwright.tool_calls.parts import Journal, Judge, Parts
-from toolwright.tool_calls.permissions.decide import decide, denied
+from toolwright.tool_calls.parts import Journal, Parts
+from toolwright.tool_calls.permissions.charters import refused_tools
 from toolwright.tool_calls.permissions.fingerprint import accepts
 from toolwright.tool_calls.permissions.protected import is_protected
 from toolwright.tool_calls.pipeline import Pipeline
@@ -34,14 +35,12 @@ from toolwright.tool_calls.validation import Validators
 from toolwright.tools import features, toolsets, visibility
 from toolwright.tools.builtin.call_tool import CallTool
 from toolwright.tools.builtin.tool_search import ToolSearch
-from toolwright.tools.commands.setup import setup_of
 from toolwright.tools.custom import ClientTool
 from toolwright.tools.deferring import OWN
 from toolwright.tools.mcp.servers import SessionServers
 from toolwright.tools.registry import Builtins, LeftOut, Registry, examined, load_builtins, merged
-from toolwright.tools.skills.exposed import exposed
-from toolwright.tools.skills.running import SkillRunner
 from toolwright.wiring.conditions import Conditions
+from toolwright.wiring.entries import catalog_tools, judge_of, skill_tools
 from toolwright.wiring.hooks import session_hooks
 from toolwright.wiring.policy import Changes, directories
 from toolwright.wiring.ports import SessionPorts
@@ -92,6 +91,8 @@ class Wanted:
     """The skills of the session."""
     helper: HelperModel | None = None
     """A model for skills that ask one."""
+    notes: NoteBook | None = None
+    """What outlives a session and is found again by its words."""
     approver: Approver | None = None
     sink: EventSink | None = None
     told: frozenset[type] | None = None
@@ -238,13 +239,12 @@ def build(loaded: Loaded, wanted: Wanted) -> House:
         shelf=wanted.shelf,
         mcp=wanted.servers,
         skills=wanted.skills,
+        notes=wanted.notes,
         tree=line[-1].worktree,
     )
     toolset = toolsets.toolset(wanted.agent.toolset or loaded.settings.tools.toolset)
     builtins = _builtins(loaded, wanted, toolset, ports)
-    tools = wanted.tools if wanted.client_tools else _without_client_tools(wanted.tools)
-    skill_tools, skill_notices = _skill_tools(wanted, ports)
-    registry = merged(builtins.tools, _searching(wanted, builtins), tools, skill_tools)
+    registry, skill_notices = _gathered(wanted, ports, builtins)
     ground = _ground(loaded, registry, wanted)
     rights = line_of(ground, line)
     workspace = _workspace(loaded, line, ground.readable)
@@ -277,7 +277,7 @@ def build(loaded: Loaded, wanted: Wanted) -> House:
         ceiling=ceiling,
         changes=changes,
         pipeline=_pipeline(loaded, parts, wanted.validators),
-        scheduling=_scheduling(loaded),
+        scheduling=_scheduling(loaded, wanted.agent),
         notices=(*loaded.notices, *rights.notices, *skill_notices),
         session=wanted.session,
         ports=ports,
@@ -298,6 +298,8 @@ def _ground(loaded: Loaded, registry: Registry, wanted: Wanted) -> Ground:
 
 
 def _builtins(loaded: Loaded, wanted: Wanted, toolset: toolsets.Toolset, ports: SessionPorts) -> Builtins:
+    if wanted.agent.entries is not None:
+        return Builtins((), ())  # the tools of a catalog stand in place of ours
     if wanted.builtins is not None and not wanted.builtins:
         return Builtins((), ())  # nothing of ours: no sandbox, no client, no import
     gates = features.resolved(
@@ -315,15 +317,16 @@ def _builtins(loaded: Loaded, wanted: Wanted, toolset: toolsets.Toolset, ports: 
     return Builtins(chosen, found.left_out)
 
 
-def _skill_tools(wanted: Wanted, ports: SessionPorts) -> tuple[tuple[Tool, ...], tuple[str, ...]]:
-    """Skills that are offered as tools of their own, and why some of them are not."""
+def _gathered(wanted: Wanted, ports: SessionPorts, builtins: Builtins) -> tuple[Registry, tuple[str, ...]]:
+    """Put the tools of all sources together, and say which skills are not among them."""
+    others = wanted.tools if wanted.client_tools else _without_client_tools(wanted.tools)
+    own = (*builtins.tools, *_searching(wanted, builtins), *others)
+    if wanted.agent.entries is not None:
+        entries = catalog_tools(wanted.agent, ports, wanted.servers, has_client=wanted.client_tools)
+        return merged(own, entries), ()
     skills = wanted.skills.known.all if wanted.skills is not None else ()
-    if not any(skill.exposed for skill in skills):
-        return (), ()
-    runner = SkillRunner(
-        setup=setup_of(ports.services(), {}), model=wanted.helper, walled=ports.wants_protection
-    )
-    return exposed(skills, runner)
+    found, notices = skill_tools(skills, ports, wanted.helper)
+    return merged(own, found), notices
 
 
 def _searching(wanted: Wanted, builtins: Builtins) -> tuple[Tool, ...]:
@@ -359,7 +362,9 @@ def _selection(
         is_bound = spec.source != RUNTIME and spec.name not in OWN
         return (is_bound and spec.name not in has_right) or narrowed.removed(spec, name)
 
-    return replace(narrowed, removed=removed)
+    charter = agent.charter
+    refused = refused_tools(charter, agent.name) if charter is not None else narrowed.refused
+    return replace(narrowed, removed=removed, refused=refused)
 
 
 def _workspace(loaded: Loaded, line: Sequence[Member], shown: tuple[str, ...]) -> LocalWorkspace:
@@ -431,7 +436,7 @@ def _parts(
     ports.task_hooks.open(hooks, in_force, wanted.session)
     return Parts(
         in_force=in_force,
-        judge=Judge(denied, decide),
+        judge=judge_of(wanted.agent),
         hooks=hooks,
         results=results,
         approver=wanted.approver or NobodyAnswers(),
@@ -455,10 +460,10 @@ def _pipeline(loaded: Loaded, parts: Parts, validators: Validators | None) -> Pi
     return Pipeline(parts, quotas=quotas_now, loop_limits=guard, validators=validators)
 
 
-def _scheduling(loaded: Loaded) -> Scheduling:
+def _scheduling(loaded: Loaded, agent: AgentDefinition) -> Scheduling:
     concurrency = loaded.settings.concurrency
     return Scheduling(
-        mode=concurrency.mode,
+        mode="all" if agent.side_by_side else concurrency.mode,
         max_concurrency=concurrency.max,
         sibling_policy=concurrency.sibling_policy,
     )

@@ -13,6 +13,7 @@ from toolwright.contracts.children import ChildRuns, Worktree
 from toolwright.contracts.events import Event
 from toolwright.contracts.mcp_servers import McpServers
 from toolwright.contracts.network import Egress, HttpClients, SearchBackend, WebSockets
+from toolwright.contracts.notes import NoteBook
 from toolwright.contracts.ports import BackgroundWork, BlobStore, Clock, EventSink, Sandbox
 from toolwright.contracts.skills import SkillShelf
 from toolwright.contracts.tool_search import ToolShelf
@@ -37,6 +38,7 @@ class SessionPorts:
     shelf: ToolShelf | None = None
     mcp: McpServers | None = None
     skills: SkillShelf | None = None
+    notes: NoteBook | None = None
     tree: Worktree | None = None
     """The work tree of git that the session works in, where it has one of its own."""
     task_hooks: TaskHookDoor = field(default_factory=TaskHookDoor)
@@ -174,6 +176,7 @@ class SessionPorts:
             shelf=self.shelf,
             mcp=self.mcp,
             skills=self.skills,
+            notes=self.notes,
             repository=self.tree.repository if self.tree is not None else "",
             unprotected=self._bare(wall=False) if self.loaded.settings.bash.allow_unsandboxed else None,
             environ=self.loaded.environ,

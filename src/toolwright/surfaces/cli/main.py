@@ -9,6 +9,7 @@ from toolwright.contracts.errors import ToolwrightError
 from toolwright.surfaces.cli import (
     agents,
     call,
+    catalog,
     chat,
     config,
     db,
@@ -68,6 +69,7 @@ def application() -> typer.Typer:
         trust,
         agents,
         skills,
+        catalog,
         config,
         vault,
         db,

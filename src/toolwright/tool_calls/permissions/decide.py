@@ -30,7 +30,7 @@ def decide(policy: Policy, subject: Subject) -> Decision:
         if grant is not None:
             return Decision("allow", grant)
         question = open_question(case)
-    return _refused_unless_askable(case, question)
+    return unless_never_asked(policy, question)
 
 
 def command_verdict(policy: Policy, subject: Subject) -> CommandVerdict | None:
@@ -70,8 +70,9 @@ def _bypass(case: Case) -> Reason | None:
     return Reason("mode", "bypassPermissions") if case.policy.mode == "bypassPermissions" else None
 
 
-def _refused_unless_askable(case: Case, question: Decision) -> Decision:
-    if case.policy.mode != "dontAsk":
+def unless_never_asked(policy: Policy, question: Decision) -> Decision:
+    """Return a question, or the refusal that it is in a run that never asks."""
+    if policy.mode != "dontAsk":
         return question
     reason = Reason("mode", f"this run never asks, and {question.reason.detail}", question.reason.rule)
     return Decision("deny", reason, blocked_path=question.blocked_path)
