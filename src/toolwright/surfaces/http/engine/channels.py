@@ -23,6 +23,7 @@ from toolwright.surfaces.http.engine.stamps import Stamps
 from toolwright.surfaces.http.engine.tasks import Part, Task
 from toolwright.surfaces.http.engine.telling import Telling, Told
 from toolwright.surfaces.http.frames import frame
+from toolwright.surfaces.http.problems import Problem
 from toolwright.wiring.works import Works
 
 log = logging.getLogger(__name__)
@@ -191,7 +192,7 @@ class Channels:
 
     @asynccontextmanager
     async def of(self, task: Task) -> AsyncIterator[Channel]:
-        """Read a channel, up to date and told live. May raise UnknownSession, EngineFault."""
+        """Read a channel, up to date and told live. May raise Problem, EngineFault."""
         key = task.document.id
         channel = self._known.get(key)
         if channel is None:
@@ -199,7 +200,10 @@ class Channels:
         self._known.move_to_end(key)
         channel.readers += 1
         try:
-            await channel.catch_up(task.parts)
+            try:
+                await channel.catch_up(task.parts)
+            except UnknownSession:
+                raise gone(task) from None
             channel.watch()
             yield channel
         finally:
@@ -222,6 +226,11 @@ class Channels:
         idle = [key for key, one in self._known.items() if not one.readers and not one.is_open]
         for key in idle[: max(len(self._known) - _KEPT, 0)]:
             self._known.pop(key).close()
+
+
+def gone(task: Task) -> Problem:
+    """Return the refusal of a task whose session was deleted."""
+    return Problem("not_found", f"The task {task.task_id[:80]!r} was deleted.", code="TASK_NOT_FOUND")
 
 
 def written(told: Told) -> Sent:

@@ -10,15 +10,17 @@ from starlette.responses import Response
 
 from toolwright.contracts.content import Content
 from toolwright.contracts.definitions import AgentDefinition
+from toolwright.contracts.documents import Document
 from toolwright.contracts.errors import NotPossible
 from toolwright.contracts.events import InputAccepted, SessionCreated
 from toolwright.contracts.ids import new_id
 from toolwright.contracts.storage import UnknownSession
 from toolwright.sessions.state import SessionState
-from toolwright.surfaces.http.engine.channels import Channel, Sent
+from toolwright.surfaces.http.engine.channels import Channel, Sent, gone
 from toolwright.surfaces.http.engine.content import MOST_BODY, said
 from toolwright.surfaces.http.engine.desk import Desk
 from toolwright.surfaces.http.engine.dialect import Asked, body
+from toolwright.surfaces.http.engine.elsewhere import session_document
 from toolwright.surfaces.http.engine.streams import Beat, replayed, streamed, turn_frames
 from toolwright.surfaces.http.engine.tasks import LABEL, Task
 from toolwright.surfaces.http.engine.telling import request_id, turn_of
@@ -116,7 +118,13 @@ async def _begun(visit: Visit, desk: Desk, task_id: str, agent: AgentDefinition)
         return replace(created, workspace=visit.workspace, labels={LABEL: task_id})
 
     await visit.house.works.sessions.create(agent, project=project, session_id=session_id, about=about)
-    return await desk.tasks.add(visit.workspace, task_id, session_id, agent.name)
+    listed = _listed(visit, session_id, task_id, agent)
+    return await desk.tasks.add(visit.workspace, task_id, session_id, agent=agent.name, listed=listed)
+
+
+def _listed(visit: Visit, session_id: str, task_id: str, agent: AgentDefinition) -> Document:
+    now = visit.house.clock.now()
+    return session_document(session_id, workspace=visit.workspace, task_id=task_id, agent=agent, now=now)
 
 
 async def _resting(visit: Visit, task: Task) -> SessionState:
@@ -124,9 +132,7 @@ async def _resting(visit: Visit, task: Task) -> SessionState:
     try:
         state = await visit.house.works.sessions.state(task.session_id)
     except UnknownSession:
-        raise Problem(
-            "not_found", f"The task {task.task_id[:80]!r} was deleted.", code="TASK_NOT_FOUND"
-        ) from None
+        raise gone(task) from None
     if state.ended is not None:
         raise Problem("conflict", "The task has ended; nothing more can be said in it.", code="TASK_ENDED")
     if state.questions:
@@ -168,8 +174,9 @@ async def _again_from(visit: Visit, desk: Desk, task: Task, message_id: str) -> 
     if found is None:
         raise _no_message(message_id)
     session_id = await sessions.fork(task.session_id, at=at)
-    head = (await sessions.state(session_id)).head
-    return await desk.tasks.go_on_in(task, session_id, silent_until=head), found.content
+    state = await sessions.state(session_id)
+    listed = _listed(visit, session_id, task.task_id, state.agent)
+    return await desk.tasks.go_on_in(task, session_id, silent_until=state.head, listed=listed), found.content
 
 
 class _Now:

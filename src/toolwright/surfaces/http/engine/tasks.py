@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
-from toolwright.contracts.documents import Document, DocumentStore
+from toolwright.contracts.documents import Add, Document, DocumentStore, Replace
 from toolwright.contracts.ports import Clock
 
 KIND: Final = "task"
@@ -69,8 +69,10 @@ class Tasks:
         found = await self._documents.get(workspace, KIND, id_of(workspace, task_id))
         return None if found is None else Task(found)
 
-    async def add(self, workspace: str, task_id: str, session_id: str, agent: str) -> Task:
-        """Note a new task."""
+    async def add(
+        self, workspace: str, task_id: str, session_id: str, *, agent: str, listed: Document
+    ) -> Task:
+        """Note a new task, and the document under which others list its session."""
         now = self._clock.now()
         body = {
             "task_id": task_id,
@@ -85,23 +87,27 @@ class Tasks:
             updated_at=now,
             body=body,
         )
-        await self._documents.add(document)
+        await self._documents.change(Add(document), Add(listed))
         return Task(document)
 
-    async def go_on_in(self, task: Task, session_id: str, *, silent_until: int) -> Task:
+    async def go_on_in(self, task: Task, session_id: str, *, silent_until: int, listed: Document) -> Task:
         """Let a task go on in another session."""
         more = {"id": session_id, "silent_until": silent_until}
-        return await self._changed(task, {"sessions": [*task.document.body["sessions"], more]})
+        changed = self._with(task, {"sessions": [*task.document.body["sessions"], more]})
+        await self._documents.change(Replace(changed.document), Add(listed))
+        return changed
 
     async def with_agent(self, task: Task, agent: str) -> Task:
         """Note which agent a task has from now on."""
-        return task if task.agent == agent else await self._changed(task, {"agent": agent})
+        if task.agent == agent:
+            return task
+        changed = self._with(task, {"agent": agent})
+        await self._documents.replace(changed.document)
+        return changed
 
-    async def _changed(self, task: Task, change: Mapping[str, Any]) -> Task:
+    def _with(self, task: Task, change: Mapping[str, Any]) -> Task:
         body = {**task.document.body, **change}
-        document = replace(task.document, body=body, updated_at=self._clock.now())
-        await self._documents.replace(document)
-        return Task(document)
+        return Task(replace(task.document, body=body, updated_at=self._clock.now()))
 
 
 def id_of(workspace: str, task_id: str) -> str:

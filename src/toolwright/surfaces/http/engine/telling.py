@@ -21,10 +21,10 @@ from toolwright.contracts.events import (
     ModelAnswered,
     ModelAsked,
     ModelFailed,
-    PreambleChanged,
     Record,
     RunEnded,
     RunStarted,
+    ServerChanged,
     SessionEnded,
 )
 from toolwright.contracts.messages import CallBlock, SaidBlock, ThinkingBlock
@@ -103,6 +103,7 @@ class Telling:
         self._answer = _Answer()
         self._is_answering = False
         self._names: dict[str, str] = _names_of(self.state.agent)
+        self._servers: set[str] = set()
         self._calls: dict[str, CallBlock] = {}
         self._results: dict[str, CallEnded] = {}
         self._fault: FaultCode | None = None
@@ -201,10 +202,9 @@ class Telling:
 
     # --- the model ---
 
-    def _preamble(self, event: PreambleChanged, at: float) -> Iterable[Told]:
+    def _server(self, event: ServerChanged, at: float) -> Iterable[Told]:
         del at
-        for name in event.tools:
-            self._names.setdefault(wire_name(name), name)
+        self._servers.add(event.name)
         return ()
 
     def _asked(self, event: ModelAsked, at: float) -> Iterable[Told]:
@@ -322,7 +322,17 @@ class Telling:
 
     def _name(self, block: CallBlock) -> str:
         """The canonical name, whatever spelling of it the model has used."""
-        return self._names.get(block.name, block.name)
+        return self._known_as(block.name)
+
+    def _known_as(self, name: str) -> str:
+        known = self._names.get(name)
+        if known is not None:
+            return known
+        for server in self._servers:
+            head = f"{wire_name(server)}_"
+            if name.startswith(head):
+                return f"{server}.{name.removeprefix(head)}"
+        return name
 
     # --- people ---
 
@@ -352,7 +362,7 @@ class Telling:
         request = waiting.request
         if request is None:
             return body
-        tool = self._names.get(wire_name(request.offered_name), request.offered_name)
+        tool = self._known_as(wire_name(request.offered_name))
         reason = request.reason
         rule = reason.detail.partition(" by rule ")[2].partition(":")[0] if reason.kind == "rule" else None
         who = f" ({request.asked_by})" if request.asked_by else ""
@@ -412,7 +422,7 @@ class Telling:
         RunStarted: _run_begins,
         RunEnded: _run_over,
         SessionEnded: _over,
-        PreambleChanged: _preamble,
+        ServerChanged: _server,
         ModelAsked: _asked,
         ModelFailed: _failed,
         ModelAnswered: _answered,
