@@ -69,7 +69,7 @@ It was 42.
 As I said: 42.
 fork: True 2
 """,
-    "12_engine_client.py": """\
+    "13_engine_client.py": """\
 find_recent_commits {'limit': 2}
 The fence was mended and painted.
 True

@@ -24,8 +24,8 @@ _SILENCE = 60.0
 """Seconds without any byte, heartbeats included, after which a line is taken for broken."""
 _FIRST_WAIT = 0.05
 _LONGEST_WAIT = 5.0
-_CLOCK_SLACK = 2_000
-"""Milliseconds by which a turn may begin before its answer says what time it is; dates have no fractions."""
+_CLOCK_SLACK = 10_000
+"""Milliseconds by which a turn may begin before the head of its answer is written, on a busy server too."""
 _PASSING = frozenset({429, 502, 503, 504})
 """Answers that a server gives while it is being restarted."""
 _MOST_ERROR = 1024 * 1024

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 from toolwright.client.following import Event
 from toolwright.client.problems import EngineRefused
 from toolwright.contracts.content import Block, Content, DocumentBlock, ImageBlock, TextBlock
+from toolwright.contracts.errors import EngineFault
+from toolwright.contracts.events import Record
 from toolwright.contracts.ids import new_id
 from toolwright.surfaces.engine import Engine
-from toolwright.surfaces.engine_events import TurnTelling, question_told, turn_of
+from toolwright.surfaces.http.engine.stamps import Stamps
+from toolwright.surfaces.http.engine.telling import Telling, request_id, turn_of
 from toolwright.surfaces.session import Session
 
 if TYPE_CHECKING:
@@ -76,12 +79,18 @@ class LocalDoor:
 
     async def _told(self, task: _Task) -> AsyncGenerator[Event]:
         """Yield all events of a task, and those that come until the turn that runs now is over."""
-        telling, head = TurnTelling(task.id), (await task.session.state()).head
+        head = (await task.session.state()).head
+        telling: Telling | None = None
         async with aclosing(task.session.stream(until_quiet=False)) as records:
             async for record in records:
-                for event in telling.take(record):
-                    yield event
-                if record.seq is not None and record.seq >= head and not telling.turn_id:
+                if record.seq is None:
+                    continue  # words come with their answer, so that the same is told each time
+                if telling is None:
+                    telling = _telling(task, record)
+                    continue
+                for told in telling.take(record):
+                    yield told.body
+                if record.seq >= head and not telling.turn_id:
                     return
 
     # --- anything else ------------------------------------------------------------------------------
@@ -101,26 +110,42 @@ class LocalDoor:
         raise _not_implemented(f"{method} {path}")
 
     async def _pending(self) -> list[Event]:
+        tellings = [await self._up_to_now(task) for task in self._tasks.values()]
         return [
-            {"task_id": task.id, **question_told(waiting)}
-            for task in self._tasks.values()
-            for waiting in (await task.session.state()).questions
-            if waiting.request is not None
+            {"task_id": telling.task_id, **telling.asked(telling.question)}
+            for telling in tellings
+            if telling.question is not None
         ]
 
     async def _respond(self, given: Mapping[str, Any]) -> Event:
         task, wanted = self._known(str(given["task_id"])), given.get("request_id")
-        for waiting in (await task.session.state()).questions:
-            request = waiting.request
-            if request is None or wanted not in {None, request.request_id}:
-                continue
-            feedback = str(given.get("feedback") or "")
-            if str(given["answer"]).strip().lower() in _YES:
-                await task.session.answer(request.allowed())
-            else:
-                await task.session.answer(request.denied(feedback or "The person said no."))
-            return {"status": "resumed", "request_id": request.request_id}
-        raise EngineRefused("HITL_NOT_PENDING", f"nothing of the task {task.id!r} waits.", status=404)
+        waiting = (await self._up_to_now(task)).question
+        if waiting is None or wanted not in {None, request_id(waiting)}:
+            raise EngineRefused("HITL_NOT_PENDING", f"nothing of the task {task.id!r} waits.", status=404)
+        answer, feedback = str(given["answer"]), str(given.get("feedback") or "")
+        if waiting.request is None:
+            await task.session.deliver(waiting.call_id, f"{answer}\n{feedback}".strip())
+        elif answer.strip().lower() in _YES:
+            await task.session.answer(waiting.request.allowed())
+        else:
+            await task.session.answer(waiting.request.denied(feedback or "The person said no."))
+        return {"status": "resumed", "request_id": request_id(waiting)}
+
+    async def _up_to_now(self, task: _Task) -> Telling:
+        """Where the telling of a task stands, as far as its log goes by now."""
+        head = (await task.session.state()).head
+        telling: Telling | None = None
+        async with aclosing(task.session.stream(until_quiet=False)) as records:
+            async for record in records:
+                if record.seq is None:
+                    continue
+                if telling is None:
+                    telling = _telling(task, record)
+                else:
+                    telling.take(record)
+                if record.seq >= head:
+                    return telling
+        raise EngineFault(f"the log of the task {task.id!r} ends before its last entry")
 
     def _known(self, task_id: str) -> _Task:
         task = self._tasks.get(task_id)
@@ -160,6 +185,10 @@ class LocalDoor:
             if not opened.done():
                 opened.set_exception(problem)
             raise
+
+
+def _telling(task: _Task, created: Record) -> Telling:
+    return Telling(created, task_id=task.id, stamps=Stamps())
 
 
 def _content(body: Mapping[str, Any]) -> Content:

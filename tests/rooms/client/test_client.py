@@ -1,6 +1,5 @@
 """The client as a program uses it: what is asked, what is answered, what goes wrong."""
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -278,7 +277,7 @@ def test_address_and_key_come_from_the_environment(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("cuts", [[0], [1, 100, 250], [500, 0, 0]])
 def test_a_real_line_that_breaks_is_taken_up_again(cuts: list[int | None]) -> None:
-    app = FakeEngine(TALK, now=int(time.time() * 1000), says_date=False)  # the server says it
+    app = FakeEngine(TALK, names_turn=True, says_date=False)
     app.cuts = list(cuts)
     with served(app) as url, EngineClient(url, KEY) as engine:
         response = engine.execute("Hi", task_id="t")

@@ -1,8 +1,18 @@
 """The fixture ``engine``, as test suites of others use it: whole runs of pytest."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+import anyio
+import pytest
+
+from toolwright.contracts.messages import CallBlock
+from toolwright.testing import FakeUpstream
+from toolwright.testing.replies import ScriptItem, SeenRequest
+
+KEY = "sk-very-secret-0123456789"
 
 TOOL = '''
 import json
@@ -33,10 +43,11 @@ SEED = """
 SCRIPT = '[[{"call": "find_recent_commits", "input": {"limit": 3}}], "The last three."]'
 
 
-def pytest_run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def pytest_run(folder: Path, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", *words],
         cwd=folder,
+        env={"PATH": os.environ["PATH"], "HOME": str(folder), **environ},
         capture_output=True,
         text=True,
         timeout=240,
@@ -63,11 +74,38 @@ def test_the_documented_test_runs_with_a_marker_and_with_words_of_a_conftest(tmp
     assert "3 passed" in done.stdout
 
 
-def test_what_was_recorded_is_played(tmp_path: Path) -> None:
-    (tmp_path / "test_taped.py").write_text(
-        f"{TOOL}\n\n@pytest.mark.engine(tools=[find_recent_commits])\n@pytest.mark.parametrize('n', [1])\n"
-        f"def test_it(engine, n):{SEED}"
-    )
+TAPED = f"""{TOOL}
+
+@pytest.mark.engine(tools=[find_recent_commits])
+@pytest.mark.parametrize('n', [1])
+def test_it(engine, n):{SEED}"""
+
+
+def answering(request: SeenRequest) -> ScriptItem:
+    """A model over HTTP: calls the tool, and says what it found."""
+    if b"tool_result" in request.body:
+        return "The last three."
+    return (CallBlock("call_1", "find_recent_commits", '{"limit": 3}'),)
+
+
+@pytest.mark.anyio
+async def test_what_a_model_said_is_recorded_and_played(tmp_path: Path) -> None:
+    (tmp_path / "test_taped.py").write_text(TAPED)
+    async with FakeUpstream(answering) as upstream:
+        environ = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": upstream.url}
+        words = ("--engine-record", "anthropic/m")
+        done = await anyio.to_thread.run_sync(lambda: pytest_run(tmp_path, *words, **environ))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(upstream.requests) == 2
+    [tape] = tmp_path.rglob("*.jsonl")
+    assert tape.relative_to(tmp_path) == Path("tapes/test_taped.test_it-1-/anthropic.jsonl")
+    assert KEY not in tape.read_text()
+    again = await anyio.to_thread.run_sync(lambda: pytest_run(tmp_path))
+    assert again.returncode == 0, again.stdout + again.stderr
+
+
+def test_a_test_without_a_model_says_how_to_get_one(tmp_path: Path) -> None:
+    (tmp_path / "test_taped.py").write_text(TAPED)
     without = pytest_run(tmp_path)
     assert without.returncode == 1
     assert "there is no model for test_it[1]" in without.stdout

@@ -1,5 +1,6 @@
 """Getting cases ready: what they name is found and looked at before the first one is tried."""
 
+import difflib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -91,7 +92,9 @@ class _Preparing:
         self._loaded = loaded
         self._load_tools = load_tools
         self._modules: dict[str, Sequence[Tool]] = {}
-        self._builtins = [spec.name for spec in describe_builtins()]
+        builtins = describe_builtins()
+        self._builtins = [spec.name for spec in builtins]
+        self._names = {name for spec in builtins for name in (spec.name, *spec.aliases)}
         self._agents = project_agents(loaded)
 
     def case(self, case: EvalCase) -> Prepared:
@@ -129,8 +132,15 @@ class _Preparing:
             return (*self._builtins, *own) if own else None
         found: list[Tool | str] = []
         for name in case.tools:
-            found += self._module(_beside(case, name)) if name.endswith(".py") else [name]
+            found += self._module(_beside(case, name)) if name.endswith(".py") else [self._builtin(name)]
         return (*found, *own)
+
+    def _builtin(self, name: str) -> str:
+        if name not in self._names:
+            near = difflib.get_close_matches(name, self._names, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else "`toolwright tools list` shows all."
+            raise DefinitionError(f"there is no built-in tool {name!r}; {hint}")
+        return name
 
     def _module(self, path: str) -> Sequence[Tool]:
         if path not in self._modules:
@@ -149,6 +159,8 @@ class _Preparing:
         asked = meant(self._loaded, written)
         if asked.provider not in FILES:
             return written
+        if self._options.record_to:
+            raise SettingsError(f"{written} plays a file, so there is nothing to record; leave out --record.")
         path = os.path.abspath(os.path.join(base, os.path.expanduser(asked.model)))
         return f"{asked.provider}/{path}"
 

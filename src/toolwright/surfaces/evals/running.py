@@ -32,7 +32,7 @@ async def run_evals(
     environ = dict(os.environ if environ is None else environ)
     began, started = datetime.now(UTC), time.monotonic()
     run_id = token_hex(4)
-    mask = Masking(secret_values(environ), formats=True)
+    mask = Masking((*secret_values(environ), *_keys(cases, environ)), formats=True)
     player = Player(options, run_id=run_id, environ=environ, mask=mask)
     done: dict[tuple[int, int], Attempt] = {}
     limiter = anyio.CapacityLimiter(options.concurrency)
@@ -57,3 +57,10 @@ async def run_evals(
             for place, prepared in enumerate(cases)
         ),
     )
+
+
+def _keys(cases: Sequence[Prepared], environ: Mapping[str, str]) -> set[str]:
+    """The keys of providers, whatever the variables that hold them are called."""
+    models = [prepared.settings.get("models", {}) for prepared in cases]
+    providers = [provider for one in models for provider in one.get("providers", {}).values()]
+    return {environ.get(provider.get("key_env", ""), "") for provider in providers} - {""}

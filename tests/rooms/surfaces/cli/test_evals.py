@@ -169,6 +169,7 @@ def test_everything_that_is_wrong_is_told_before_anything_is_tried(project: Proj
         {"id": "schema", "expected": {"schema": {"type": "nothing"}}},
         {"id": "model", "model": "nobody/x"},
         {"id": "tools", "tools": ["none.py"]},
+        {"id": "builtin", "tools": ["raed"]},
         {"id": "judge", "expected": {"judge": "Is it good?"}},
     )
     said = project.refused("eval", path)
@@ -178,6 +179,7 @@ def test_everything_that_is_wrong_is_told_before_anything_is_tried(project: Proj
         ("schema", "the schema cannot be used"),
         ("model", "there is no provider 'nobody'"),
         ("tools", "there is no Python file"),
+        ("builtin", "there is no built-in tool 'raed'; did you mean 'read'?"),
         ("judge", "plays a file and cannot judge; name a model with --judge-model"),
     ):
         assert any(f"the case '{case}': " in line and part in line for line in said.splitlines()), (
@@ -198,6 +200,7 @@ def test_one_that_takes_too_long_has_failed(project: Project) -> None:
 def test_recording_and_replaying_exclude_each_other(project: Project) -> None:
     path = suite(project, GOOD)
     assert "exclude each other" in project.refused("eval", path, "--record", "t", "--replay", "t")
+    assert "plays a file, so there is nothing to record" in project.refused("eval", path, "--record", "t")
     assert "leave out the others" in project.refused("eval", path, "--replay", "t", "--model", "x/y")
 
 

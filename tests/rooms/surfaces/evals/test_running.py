@@ -19,15 +19,16 @@ from toolwright.testing.replies import Reply, ScriptItem, SeenRequest
 
 pytestmark = pytest.mark.anyio
 WITHIN = 60
-KEY = "sk-very-secret-0123456789"
+KEY = "Honeysuckle Rose 17"
+"""Neither its form nor the variable that holds it says what it is."""
 
 
 async def tried(
     folder: Path, cases: Sequence[dict[str, Any]], options: EvalOptions, url: str = ""
 ) -> EvalReport:
     """Try cases of a project whose models are behind ``url``."""
-    environ = {"HOME": str(folder / "home"), "HOUSE_KEY": KEY}
-    house = {"base_url": url or "http://127.0.0.1:9", "kind": "anthropic", "key_env": "HOUSE_KEY"}
+    environ = {"HOME": str(folder / "home"), "HOUSE": KEY}
+    house = {"base_url": url or "http://127.0.0.1:9", "kind": "anthropic", "key_env": "HOUSE"}
     settings = {"models": {"providers": {"house": house}}, "model": "house/m"}
     loaded = load(str(folder), environ=environ, cli=settings)
     written = read_suite(str(folder / "s.json"), json.dumps({"cases": cases}).encode())
