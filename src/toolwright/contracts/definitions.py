@@ -87,5 +87,12 @@ class AgentDefinition:
     client_tools: tuple[ClientToolDefinition, ...] = ()
     roster: "tuple[AgentDefinition, ...]" = ()
     """Agents that come along with it; a name here is found before any other."""
+    own_rights: bool = False
+    """Started by another agent it may do what it is defined with, not only what that one may: whoever
+    wrote the roster wrote it too."""
+    most_running: int | None = None
+    """Agents of it that may run at a time; None is as the settings say."""
+    patience: float = 0.0
+    """Seconds that a run waits for what its client is to bring before it ends waiting."""
     origin: str = ""
     """Where it was written: a file, or empty."""

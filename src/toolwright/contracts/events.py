@@ -47,6 +47,7 @@ from toolwright.contracts.models import (
     Usage,
 )
 from toolwright.contracts.permissions import RuleChange
+from toolwright.contracts.tool import Input
 from toolwright.contracts.values import value
 
 __all__ = [
@@ -63,8 +64,12 @@ __all__ = [
     "CallStarted",
     "CallViewed",
     "CallWaiting",
+    "ChildCallAnswered",
+    "ChildCallLeft",
+    "ChildClosed",
     "ChildEnded",
     "ChildStarted",
+    "ClientNoted",
     "Compacted",
     "Event",
     "HandedBack",
@@ -267,6 +272,12 @@ class ResultsSettled:
 @value(frozen=True, kw_only=True)
 class InterruptRequested:
     reason: str = "Interrupted by the user"
+    interrupt_id: str = ""
+    """Of the request, where a client gave it one."""
+    alone: bool = False
+    """Agents that the session has started go on."""
+    child_id: str = ""
+    """The one agent that is meant; the session and the others go on."""
 
 
 @value(frozen=True, kw_only=True)
@@ -366,6 +377,34 @@ class ChildEnded:
 
 
 @value(frozen=True, kw_only=True)
+class ChildCallLeft:
+    """A child has left a call to the client, who follows the session that started it."""
+
+    child_id: str
+    call_id: str
+    tool: str
+    input: Input = field(default_factory=dict)
+
+
+@value(frozen=True, kw_only=True)
+class ChildCallAnswered:
+    """The client has made a call that a child left to it; what came of it is passed down."""
+
+    child_id: str
+    call_id: str
+    content: Content
+    is_error: bool = False
+
+
+@value(frozen=True, kw_only=True)
+class ChildClosed:
+    """A child was put away: it is given nothing more to do."""
+
+    child_id: str
+    reason: str = ""
+
+
+@value(frozen=True, kw_only=True)
 class HandedBack:
     """A child says what came of its work; its run ends with this."""
 
@@ -382,6 +421,13 @@ class SessionEnded:
     """Nothing more can happen in this session."""
 
     reason: str = ""
+
+
+@value(frozen=True, kw_only=True)
+class ClientNoted:
+    """What its client keeps with the session, in the client's own words. Nothing follows from it here."""
+
+    note: Mapping[str, Any]
 
 
 LoggedEvent = (
@@ -405,8 +451,12 @@ LoggedEvent = (
     | Compacted
     | ChildStarted
     | ChildEnded
+    | ChildCallLeft
+    | ChildCallAnswered
+    | ChildClosed
     | HandedBack
     | SessionTitled
+    | ClientNoted
     | SessionEnded
     | CallStarted
     | CallWaiting

@@ -178,6 +178,10 @@ class TurnParts:
     compaction: Compaction = field(default_factory=Compaction)
     blobs: BlobStore | None = None
     """Keeps what a shortened conversation said, to be read back."""
+    patience: float = 0.0
+    """Seconds that a run waits for its client's results before it ends waiting."""
+    news: anyio.Event = field(default_factory=anyio.Event)
+    """Set when somebody answers while no call is at work."""
     stopper: Stopper = field(init=False)
     batch: Batch | None = None
     """The calls that are at work, for answers that come meanwhile."""

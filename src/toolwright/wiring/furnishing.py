@@ -161,17 +161,17 @@ class Furnishing:
     def _wanted(
         self, journal: Journal, line: tuple[Member, ...], children: Children | None, shelf: Shelf
     ) -> Wanted:
-        state = journal.state
+        state, agent = journal.state, line[-1].agent
         return Wanted(
             line=line,
             children=children,
             shelf=shelf,
-            client_tools=state.created.parent_id is None,
-            tools=(*self.tools, *map(_client_tool, line[-1].agent.client_tools)),
+            client_tools=state.created.parent_id is None or agent.own_rights,
+            tools=(*self.tools, *map(_client_tool, agent.client_tools)),
             builtins=self.builtins,
             session=state.session_id,
             session_dir=line[-1].session_dir,
-            agent=line[-1].agent,
+            agent=agent,
             approver=Later() if self.can_ask else None,
             sink=journal,
             told=OBSERVED,
@@ -210,6 +210,7 @@ class Furnishing:
             surroundings={} if here is None else asdict(here),
             lookup=self.lookup,
             model=agent.model or self.model,
+            patience=agent.patience,
             clock=self.clock,
             random=self.chance,
             scheduling=house.scheduling,
@@ -284,6 +285,8 @@ class Furniture:
 
     def stand_under(self, policy: Policy) -> None:
         """Take over what is in force now for the session above; what is the same already changes nothing."""
+        if self._member.agent.own_rights:
+            return
         house, before = self.house, self.house.in_force.policy
         member = replace(self._member, changes=tuple(self._journal.state.permission_changes))
         house.ceiling.policy = policy

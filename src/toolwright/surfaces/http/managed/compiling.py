@@ -1,6 +1,7 @@
 """An agent as this dialect writes it, as the agent definition that sessions know (pure)."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, cast
 
 from toolwright.contracts.definitions import AgentDefinition, ClientToolDefinition
@@ -8,6 +9,12 @@ from toolwright.contracts.models import Effort
 from toolwright.surfaces.http.managed.tool_shapes import BUILTIN
 
 TOOLSET: Final = "agent_toolset_20260401"
+COORDINATING: Final = "coordinator_20260401"
+"""The same, with what a coordinator speaks to its agents by."""
+DELEGATION: Final = ("list_agents", "send_to_agent")
+MOST_THREADS: Final = 25
+PATIENCE: Final = 0.25
+"""Seconds for a client that answers a custom tool as soon as it hears of the call: no rest is told then."""
 _EFFORTS: Final[Mapping[str, Effort]] = {
     "low": "low", "medium": "medium", "high": "high", "xhigh": "high", "max": "high",
 }  # fmt: skip
@@ -16,6 +23,10 @@ Wire = Mapping[str, Any]
 
 def definition(agent: Wire, members: Sequence[Wire] = ()) -> AgentDefinition:
     """Return an agent; ``members`` are those of its roster, as they are shown."""
+    roster = tuple(
+        replace(definition(member), name=name, own_rights=True)
+        for name, member in zip(names(members), members, strict=True)
+    )
     tools: list[str] = []
     rules: dict[str, list[str]] = {"allow": [], "ask": []}
     client: list[ClientToolDefinition] = []
@@ -28,6 +39,9 @@ def definition(agent: Wire, members: Sequence[Wire] = ()) -> AgentDefinition:
             tools.append(name)
             if policy in _BEHAVIOR:
                 rules[_BEHAVIOR[policy]].append(name)
+    if roster:
+        tools += DELEGATION
+        rules["allow"] += DELEGATION
     return AgentDefinition(
         name=agent["name"],
         description=agent["description"] or "",
@@ -35,7 +49,7 @@ def definition(agent: Wire, members: Sequence[Wire] = ()) -> AgentDefinition:
         replaces_prompt=bool(agent["system"]),
         model=agent["model"]["id"],
         effort=_EFFORTS[agent["model"]["effort"]["type"]],
-        toolset=TOOLSET,
+        toolset=COORDINATING if roster else TOOLSET,
         tools=tuple(tools),
         disallowed_tools=tuple(_disabled(agent["tools"])),
         allow=tuple(rules["allow"]),
@@ -44,9 +58,20 @@ def definition(agent: Wire, members: Sequence[Wire] = ()) -> AgentDefinition:
         mcp_servers={
             server["name"]: {"type": "http", "url": server["url"]} for server in agent["mcp_servers"]
         },
-        agents=tuple(member["name"] for member in members),
-        roster=tuple(definition(member) for member in members),
+        agents=tuple(member.name for member in roster),
+        roster=roster,
+        most_running=MOST_THREADS if roster else None,
+        patience=PATIENCE if client else 0.0,
     )
+
+
+def names(members: Sequence[Wire]) -> list[str]:
+    """Return what the agents of a roster are called: two of one name are told apart by a number."""
+    given: list[str] = []
+    for member in members:
+        same = sum(other["name"] == member["name"] for other in members[: len(given)])
+        given.append(f"{member['name']} ({same + 1})" if same else member["name"])
+    return given
 
 
 _BEHAVIOR: Final = {"always_allow": "allow", "always_ask": "ask"}

@@ -130,10 +130,18 @@ class EventQuery(Query):
     until: Moment | None = Field(None, alias="created_at[lte]")
 
 
+class ThreadEventQuery(Query):
+    """Which part of the history of a thread."""
+
+    limit: int = Field(1_000, ge=1, le=1_000)
+    page: str | None = None
+    after_id: str | None = None
+
+
 class StreamQuery(Query):
     """What a stream shall hold."""
 
-    event_deltas: tuple[str, ...] = ()
+    event_deltas: tuple[Literal["agent.message", "agent.thinking"], ...] = ()
     after_id: str | None = None
 
 

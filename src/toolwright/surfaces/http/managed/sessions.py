@@ -19,9 +19,11 @@ from toolwright.surfaces.http.managed.agents import KIND as AGENT
 from toolwright.surfaces.http.managed.agents import pinned_skills
 from toolwright.surfaces.http.managed.agents import shown as shown_agent
 from toolwright.surfaces.http.managed.compiling import definition
+from toolwright.surfaces.http.managed.desk import Desk
 from toolwright.surfaces.http.managed.environments import KIND as ENVIRONMENT
 from toolwright.surfaces.http.managed.environments import definition as environment_definition
 from toolwright.surfaces.http.managed.event_bodies import whole_usage
+from toolwright.surfaces.http.managed.histories import written
 from toolwright.surfaces.http.managed.pages import cursor, place
 from toolwright.surfaces.http.managed.sending import checked, deliver
 from toolwright.surfaces.http.managed.session_shapes import (
@@ -34,14 +36,16 @@ from toolwright.surfaces.http.managed.session_shapes import (
     SessionQuery,
     SessionShown,
 )
+from toolwright.surfaces.http.managed.standing import whole_status
+from toolwright.surfaces.http.managed.told import Voice
 from toolwright.surfaces.http.managed.vaults import ours
 from toolwright.surfaces.http.problems import Problem
 from toolwright.surfaces.http.reading import written_time
 from toolwright.surfaces.http.routes import Route, Visit
 
 KIND: Final = "session"
+_RUNNING: Final = "The session is running; interrupt it first."
 _NOT_IN_SNAPSHOT: Final = frozenset({"metadata", "created_at", "updated_at", "archived_at"})
-_STATUS: Final = {"idle": "idle", "waiting": "idle", "running": "running", "ended": "terminated"}
 
 
 async def create(visit: Visit) -> dict[str, Any]:
@@ -160,18 +164,20 @@ async def update(visit: Visit) -> dict[str, Any]:
         body["agent"] = await _with_tools(visit, session, change)
     if body == session.body:
         return await shown(visit, session)
+    changed = {
+        name: body[name] for name in ("title", "metadata", "agent") if body[name] != session.body[name]
+    }
     session = replace(session, body=body, updated_at=visit.house.clock.now())
     await visit.house.documents.replace(session)
-    if body["title"] != (await visit.house.works.sessions.state(session.id)).title and body["title"]:
+    if changed.get("title"):
         await visit.house.works.sessions.retitle(session.id, body["title"])
+    await visit.house.works.sessions.note(session.id, changed)
     return await shown(visit, session)
 
 
 async def _with_tools(visit: Visit, session: Document, change: SessionChange) -> dict[str, Any]:
     """Give the agent of a session other tools; return its snapshot. May raise Problem."""
-    state = await state_of(visit, session.id)
-    if state.status == "running":
-        raise Problem("invalid", "agent: cannot be changed while the session is running")
+    await _refuse_running(visit, session, "agent: cannot be changed while the session is running")
     agent = dict(session.body["agent"])
     given = change.agent
     if given is not None and given.tools is not None:
@@ -201,14 +207,29 @@ async def delete(visit: Visit) -> dict[str, Any]:
     """Delete a session with all it holds."""
     session = await session_of(visit)
     await _refuse_running(visit, session)
+    await _tell_deleted(visit, session)
     await visit.house.remove_session(session.id)
     await visit.house.documents.remove(visit.workspace, KIND, session.id)
     return {"id": session.id, "type": "session_deleted"}
 
 
-async def _refuse_running(visit: Visit, session: Document) -> None:
-    if (await state_of(visit, session.id)).status == "running":
-        raise Problem("invalid", "The session is running; interrupt it first.")
+async def _refuse_running(visit: Visit, session: Document, why: str = _RUNNING) -> None:
+    """Raise Problem while any thread runs; one that has told its end is waited for."""
+    sessions = visit.house.works.sessions
+    state = await state_of(visit, session.id)
+    if whole_status(state, busy=sessions.is_busy(session.id)) in {"running", "rescheduling"}:
+        raise Problem("invalid", why)
+    await sessions.idle(session.id)
+
+
+async def _tell_deleted(visit: Visit, session: Document) -> None:
+    """End the streams of a session and its threads; their last word is that it is gone."""
+    desk, at = visit.house.part(Desk), visit.house.clock.now()
+    for log_id in await visit.house.works.sessions.family(session.id):
+        told = Voice(log_id).told(Voice(log_id).id("deleted", ""), "session.deleted", at, {}, is_last=True)
+        desk.streams.put(log_id, written(told))
+        desk.streams.end(log_id)
+        desk.histories.forget(log_id)
 
 
 # --- finding and showing ---
@@ -240,7 +261,7 @@ async def shown(visit: Visit, session: Document) -> dict[str, Any]:
         "id": session.id,
         "type": "session",
         **session.body,
-        "status": _STATUS[state.status],
+        "status": whole_status(state, busy=visit.house.works.sessions.is_busy(session.id)),
         "outcome_evaluations": [],
         "stats": {
             "active_seconds": total.seconds,

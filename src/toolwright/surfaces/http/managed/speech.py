@@ -7,7 +7,15 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from toolwright.surfaces.http.app import House, Speech
-from toolwright.surfaces.http.managed import agents, environments, models, session_events, sessions, vaults
+from toolwright.surfaces.http.managed import (
+    agents,
+    environments,
+    models,
+    session_events,
+    sessions,
+    threads,
+    vaults,
+)
 from toolwright.surfaces.http.managed.desk import Desk, opened
 from toolwright.surfaces.http.managed.dialect import BETA, MANAGED, ErrorBody, needs
 from toolwright.surfaces.http.openapi import document
@@ -19,6 +27,7 @@ GROUPS: Final[tuple[tuple[str, tuple[Route, ...]], ...]] = (
     (BETA, environments.ROUTES),
     (BETA, sessions.ROUTES),
     (BETA, session_events.ROUTES),
+    (BETA, threads.ROUTES),
     (BETA, vaults.ROUTES),
     ("", models.ROUTES),
 )
