@@ -65,7 +65,7 @@ __all__ = [
     "CallViewed",
     "CallWaiting",
     "ChildCallAnswered",
-    "ChildCallLeft",
+    "ChildCallsLeft",
     "ChildClosed",
     "ChildEnded",
     "ChildStarted",
@@ -80,6 +80,7 @@ __all__ = [
     "InputSource",
     "InputTaken",
     "InterruptRequested",
+    "LeftCall",
     "LiveDelta",
     "LoggedEvent",
     "LoopDetected",
@@ -377,13 +378,20 @@ class ChildEnded:
 
 
 @value(frozen=True, kw_only=True)
-class ChildCallLeft:
-    """A child has left a call to the client, who follows the session that started it."""
+class LeftCall:
+    """A call that a client is to make."""
 
-    child_id: str
     call_id: str
     tool: str
     input: Input = field(default_factory=dict)
+
+
+@value(frozen=True, kw_only=True)
+class ChildCallsLeft:
+    """A child has left calls to the client, who follows the session that started it."""
+
+    child_id: str
+    calls: tuple[LeftCall, ...]
 
 
 @value(frozen=True, kw_only=True)
@@ -451,7 +459,7 @@ LoggedEvent = (
     | Compacted
     | ChildStarted
     | ChildEnded
-    | ChildCallLeft
+    | ChildCallsLeft
     | ChildCallAnswered
     | ChildClosed
     | HandedBack

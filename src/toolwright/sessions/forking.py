@@ -7,7 +7,7 @@ from toolwright.contracts.errors import EngineFault, NotPossible
 from toolwright.contracts.events import (
     CallEnded,
     ChildCallAnswered,
-    ChildCallLeft,
+    ChildCallsLeft,
     ChildClosed,
     ChildEnded,
     ChildStarted,
@@ -25,7 +25,7 @@ from toolwright.sessions.state import SessionState
 from toolwright.turns.results import not_run, unstarted
 
 _NOT_TAKEN = (
-    SessionCreated, SessionEnded, ChildStarted, ChildEnded, ChildCallLeft, ChildCallAnswered, ChildClosed,
+    SessionCreated, SessionEnded, ChildStarted, ChildEnded, ChildCallsLeft, ChildCallAnswered, ChildClosed,
     InterruptRequested,
 )  # fmt: skip
 _FORKED = "The session was forked here."

@@ -19,9 +19,10 @@ from toolwright.contracts.events import (
     CallProgressed,
     CallWaiting,
     ChildCallAnswered,
-    ChildCallLeft,
+    ChildCallsLeft,
     ChildEnded,
     InputAccepted,
+    LeftCall,
     PermissionDecided,
 )
 from toolwright.contracts.permissions import ApprovalAnswer, ApprovalRequest
@@ -183,17 +184,17 @@ class Looking:
             live.journal.record(CallWaiting(call_id=child.key, tool=_TOOL, kind="child", request=label))
 
     async def _leave(self, live: LiveSession, child_id: str, child: Child, state: SessionState) -> None:
-        """Tell the client of calls that a child left to it, and pass results down that it has given."""
+        """Tell the client of calls that a resting child left to it; pass down what came of those it made."""
         block = state.conversation.block
-        for waiting in block.questions if block is not None else ():
+        new: list[LeftCall] = []
+        for waiting in block.questions if block is not None and state.run is None else ():
             made = child.delivered.get(waiting.call_id)
             if made is not None:
                 await self._pass_down(made)
             elif waiting.kind == "client_result" and waiting.call_id not in child.left:
-                left = ChildCallLeft(
-                    child_id=child_id, call_id=waiting.call_id, tool=waiting.tool, input=waiting.input
-                )
-                live.journal.record(left)
+                new.append(LeftCall(call_id=waiting.call_id, tool=waiting.tool, input=waiting.input))
+        if new:
+            live.journal.record(ChildCallsLeft(child_id=child_id, calls=tuple(new)))
 
     async def delivered(self, live: LiveSession, made: ChildCallAnswered) -> bool:
         """Take what the client made of a call that a child left to it, and pass it down.

@@ -13,7 +13,7 @@ from toolwright.contracts.events import (
     CallEnded,
     CallWaiting,
     ChildCallAnswered,
-    ChildCallLeft,
+    ChildCallsLeft,
     ChildClosed,
     ChildEnded,
     ChildStarted,
@@ -24,6 +24,7 @@ from toolwright.contracts.events import (
     InputDropped,
     InputTaken,
     InterruptRequested,
+    LeftCall,
     ModelAsked,
     ModelFailed,
     PermissionsChanged,
@@ -61,7 +62,7 @@ class Child:
     """The question of it, or of a child of its own, that is put in its parent's session."""
     answer: CallAnswered | None = None
     """What was answered to its last question."""
-    left: dict[str, ChildCallLeft] = field(default_factory=dict)
+    left: dict[str, LeftCall] = field(default_factory=dict)
     """Calls that it has left to the client and that have no result yet, by id."""
     delivered: dict[str, ChildCallAnswered] = field(default_factory=dict)
     """What came of such calls since it was started last, by id."""
@@ -293,8 +294,8 @@ class SessionState:
         if child is not None and event.answer is not None:
             child.asks, child.answer = None, event
 
-    def _call_left(self, event: ChildCallLeft) -> None:
-        self.children[event.child_id].left[event.call_id] = event
+    def _call_left(self, event: ChildCallsLeft) -> None:
+        self.children[event.child_id].left |= {call.call_id: call for call in event.calls}
 
     def _call_made(self, event: ChildCallAnswered) -> None:
         child = self.children[event.child_id]
@@ -333,7 +334,7 @@ class SessionState:
         CallAnswered: _answered,
         ChildStarted: _child_begins,
         ChildEnded: _child_over,
-        ChildCallLeft: _call_left,
+        ChildCallsLeft: _call_left,
         ChildCallAnswered: _call_made,
         ChildClosed: _child_closed,
         ModelFailed: _model_failed,

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from anthropic import AsyncAnthropic
+from tests.journeys.casts import Cast
 
 from toolwright.surfaces.http.app import House
 from toolwright.surfaces.http.serving import running
@@ -77,7 +78,7 @@ def client_of(address: str, key: str) -> AsyncAnthropic:
 
 
 @asynccontextmanager
-async def serving(folder: Path, script: Iterable[Any] | ScriptedModel = ()) -> AsyncIterator[Server]:
+async def serving(folder: Path, script: Iterable[Any] | ScriptedModel | Cast = ()) -> AsyncIterator[Server]:
     """Serve from a folder, with a model that plays a script; what was there stays for the next server."""
     environ = {
         "HOME": str(folder / "home"),
@@ -86,7 +87,7 @@ async def serving(folder: Path, script: Iterable[Any] | ScriptedModel = ()) -> A
         "TOOLWRIGHT_VAULT_KEY": "ab" * 32,
     }
     asked = Serving(environ=environ, port=0, data=str(folder / "data"), grace=1.0)
-    model = script if isinstance(script, ScriptedModel) else ScriptedModel(script)
+    model = script if isinstance(script, ScriptedModel | Cast) else ScriptedModel(script)
     async with running(asked, model=model) as (house, address), client_of(address, KEY) as client:
         yield Server(house, address, client)
 

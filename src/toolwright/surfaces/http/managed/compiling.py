@@ -24,7 +24,7 @@ Wire = Mapping[str, Any]
 def definition(agent: Wire, members: Sequence[Wire] = ()) -> AgentDefinition:
     """Return an agent; ``members`` are those of its roster, as they are shown."""
     roster = tuple(
-        replace(definition(member), name=name, own_rights=True)
+        replace(definition(member), name=name, own_rights=True, patience=0.0)
         for name, member in zip(names(members), members, strict=True)
     )
     tools: list[str] = []

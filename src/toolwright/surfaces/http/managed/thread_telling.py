@@ -7,7 +7,7 @@ from toolwright.contracts.events import (
     CallAnswered,
     CallWaiting,
     ChildCallAnswered,
-    ChildCallLeft,
+    ChildCallsLeft,
     ChildClosed,
     ChildEnded,
     ChildStarted,
@@ -76,17 +76,22 @@ class ThreadTelling:
         if server:
             body["mcp_server_name"] = server
         yield from self._use(of_child(request), USES["mcp" if server else "builtin"], body, record)
+        yield self._waits(request.session_id, record)
 
-    def _leaves(self, event: ChildCallLeft, record: Record) -> Iterable[Told]:
-        body: Body = {"name": event.tool, "input": dict(event.input)}
-        yield from self._use(_left(event.child_id, event.call_id), USES["custom"], body, record)
+    def _leaves(self, event: ChildCallsLeft, record: Record) -> Iterable[Told]:
+        for left in event.calls:
+            body: Body = {"name": left.tool, "input": dict(left.input)}
+            yield from self._use(_left(event.child_id, left.call_id), USES["custom"], body, record)
+        yield self._waits(event.child_id, record)
 
     def _use(self, call: Open, kind: str, body: Body, record: Record) -> Iterable[Told]:
         if call.use_id not in self._by_use:
             self._by_use.add(call.use_id)
             yield self._voice.told(call.use_id, kind, record.at, {**body, **call.thread})
-        stop = {"type": "requires_action", "event_ids": self._waits_for(call.child_id)}
-        yield self._rests(call.child_id, stop, f"{call.child_id}/{record.seq}", record.at)
+
+    def _waits(self, child_id: str, record: Record) -> Told:
+        stop = {"type": "requires_action", "event_ids": self._waits_for(child_id)}
+        return self._rests(child_id, stop, f"{child_id}/{record.seq}", record.at)
 
     def _waits_for(self, child_id: str) -> list[str]:
         child = self._state.children[child_id]
@@ -132,7 +137,7 @@ class ThreadTelling:
         ChildClosed: _closed,
         CallWaiting: _asks,
         CallAnswered: _confirmed,
-        ChildCallLeft: _leaves,
+        ChildCallsLeft: _leaves,
         ChildCallAnswered: _delivered,
     }
 

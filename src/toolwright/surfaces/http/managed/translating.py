@@ -15,7 +15,7 @@ from toolwright.contracts.events import (
     CallAnswered,
     CallWaiting,
     ChildCallAnswered,
-    ChildCallLeft,
+    ChildCallsLeft,
     ChildEnded,
     ChildStarted,
     ClientNoted,
@@ -51,7 +51,7 @@ from toolwright.surfaces.http.managed.thread_telling import ThreadTelling
 from toolwright.surfaces.http.managed.told import Told, Voice
 
 _BEGINS: Final = (RunStarted, ChildStarted, CallAnswered, ChildCallAnswered)
-_RESTS: Final = (RunEnded, ChildEnded, CallWaiting, ChildCallLeft)
+_RESTS: Final = (RunEnded, ChildEnded, CallWaiting, ChildCallsLeft)
 _SERVER_ERRORS: Final = {
     "failed": "mcp_connection_failed_error",
     "needs_auth": "mcp_authentication_failed_error",
@@ -125,7 +125,12 @@ class Translation:
         if isinstance(event, ChildEnded):
             told_of = self.state.children[event.child_id].started
             self._comes = not told_of.background or (told_of.notify and event.end != "interrupted")
-        if self.parent or not self._runs or self.state.run or self._comes or children_at_work(self.state):
+        asks = isinstance(event, ChildCallsLeft) or (
+            isinstance(event, CallWaiting) and event.request is not None
+        )
+        if self.parent or not (self._runs or asks):
+            return
+        if self.state.run or self._comes or children_at_work(self.state):
             return
         ends = isinstance(event, RunEnded) and event.end in {"interrupted", "failed"}
         if self.state.has_work and not ends:
