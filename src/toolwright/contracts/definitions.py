@@ -81,8 +81,12 @@ class AgentDefinition:
     isolation: Literal["none", "worktree"] = "none"
     agents: tuple[str, ...] | None = None
     """Agents that it may start; None means all, empty none."""
+    tool_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """By canonical name: options for a tool, over those of the toolset."""
     skills: tuple[str, ...] = ()
     mcp_servers: Mapping[str, Any] = field(default_factory=dict)
+    mcp_titles: Mapping[str, str] = field(default_factory=dict)
+    """What servers are called by whoever wrote them down, where that is no name that the engine takes."""
     hooks: Mapping[str, Any] = field(default_factory=dict)
     client_tools: tuple[ClientToolDefinition, ...] = ()
     roster: "tuple[AgentDefinition, ...]" = ()

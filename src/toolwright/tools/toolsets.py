@@ -59,6 +59,7 @@ TOOLSETS: Mapping[str, Toolset] = MappingProxyType(
                 others="absent",
                 options=_PERSISTENT,
             ),
+            Toolset("nothing", others="absent"),
             Toolset(
                 "coordinator_20260401",
                 names=_kept(*_EIGHT, "list_agents", "send_to_agent"),
@@ -98,7 +99,8 @@ TOOLSETS: Mapping[str, Toolset] = MappingProxyType(
         )
     }
 )
-"""The toolsets that are shipped. ``workspace`` lists tools of its own and offers none of the others."""
+"""The toolsets that are shipped. ``workspace`` lists tools of its own and offers none of the others;
+``nothing`` leaves only tools from elsewhere."""
 
 
 def toolset(name: str) -> Toolset:

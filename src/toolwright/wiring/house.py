@@ -268,7 +268,8 @@ def build(loaded: Loaded, wanted: Wanted) -> House:
 
 
 def _builtins(loaded: Loaded, wanted: Wanted, toolset: toolsets.Toolset, ports: SessionPorts) -> Builtins:
-    if wanted.builtins is not None and not wanted.builtins:
+    none_named = toolset.others == "absent" and not toolset.names
+    if none_named or (wanted.builtins is not None and not wanted.builtins):
         return Builtins((), ())  # nothing of ours: no sandbox, no client, no import
     gates = features.resolved(
         managed=loaded.features_of("managed"),
@@ -276,7 +277,10 @@ def _builtins(loaded: Loaded, wanted: Wanted, toolset: toolsets.Toolset, ports: 
         environ=loaded.environ,
         settings=loaded.settings.features,
     )
-    found = examined(ports.services(), gates, toolset.options)
+    options = {**toolset.options}
+    for name, own in wanted.agent.tool_options.items():
+        options[name] = {**options.get(name, {}), **own}
+    found = examined(ports.services(), gates, options)
     if wanted.builtins is None:
         return found
     chosen = tuple(

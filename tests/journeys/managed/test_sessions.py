@@ -405,6 +405,7 @@ async def test_a_killed_server_goes_on_where_it_was(tmp_path: Path, moment: str)
         else:
             await rested(server, session_id)
         told = await history(server, session_id)
+        assert ("session.status_rescheduled" in kinds(told)) == (moment == "running")
         ids = [event["id"] for event in told]
         assert [event["id"] for event in before] == ids[: len(before)]
         assert len(set(ids)) == len(ids)

@@ -12,6 +12,7 @@ from toolwright.surfaces.http.managed.tool_shapes import (
     ToolsetGiven,
     shown_tool,
 )
+from toolwright.surfaces.http.problems import Problem
 from toolwright.surfaces.http.routes import Shape
 
 MOST_TOOLS: Final = 256
@@ -116,6 +117,15 @@ def checked_metadata(metadata: dict[str, Any]) -> None:
     for key, value in metadata.items():
         if not 1 <= len(key) <= 64 or (value is not None and len(value) > 512):
             raise ValueError("keys have 1 to 64 characters, values up to 512")
+
+
+def fitting_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Return notes that were put together. May raise Problem for more than may be noted."""
+    try:
+        checked_metadata(metadata)
+    except ValueError as wrong:
+        raise Problem("invalid", f"metadata: {wrong}", code="invalid_metadata") from wrong
+    return metadata
 
 
 class AgentGiven(Shape):

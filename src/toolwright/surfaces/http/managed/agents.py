@@ -16,6 +16,7 @@ from toolwright.surfaces.http.managed.agent_shapes import (
     CoordinatorGiven,
     SelfReference,
     SkillGiven,
+    fitting_metadata,
     shown_model,
     shown_servers,
     shown_tools,
@@ -165,9 +166,7 @@ async def _changed(visit: Visit, agent: Document, change: AgentChange) -> dict[s
         body["multiagent"] = await _roster(visit, change.multiagent, agent)
     if change.metadata is not None:
         merged = {**body["metadata"], **change.metadata}
-        body["metadata"] = {key: value for key, value in merged.items() if value is not None}
-        if len(body["metadata"]) > 16:
-            raise Problem("invalid", "metadata: at most 16 pairs")
+        body["metadata"] = fitting_metadata({k: value for k, value in merged.items() if value is not None})
     return body
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
+from toolwright.contracts.definitions import AgentDefinition
 from toolwright.contracts.events import (
     CallAnswered,
     CallEnded,
@@ -21,7 +22,6 @@ from toolwright.tool_calls.json_text import Broken, parsed
 
 USES: Final = {"mcp": "agent.mcp_tool_use", "custom": "agent.custom_tool_use", "builtin": "agent.tool_use"}
 _RESULTS: Final = {"mcp": "agent.mcp_tool_result", "builtin": "agent.tool_result"}
-_EVALUATIONS: Final = {"allow": "always_allow", "ask": "always_ask"}
 _SENDING: Final = "send_to_agent"
 _ABOUT_THREADS: Final = frozenset({_SENDING, "list_agents"})
 
@@ -125,7 +125,7 @@ class CallTelling:
         call = self._calls.get(call_id)
         if call is None or call.use_id:
             return
-        server, name = mcp_names(tool)
+        server, name = mcp_names(tool, self._state.agent)
         call.kind = "custom" if custom else "mcp" if server else "builtin"
         call.use_id = self._use_id(call_id)
         self.by_use.add(call.use_id)
@@ -135,7 +135,7 @@ class CallTelling:
         if not custom:
             body["evaluated_permission"] = permission
             if judged:
-                body["evaluation"] = {"type": _EVALUATIONS.get(permission, "always_allow")}
+                body["evaluation"] = evaluation(self._state.agent, tool, permission)
         yield self._voice.told(call.use_id, USES[call.kind], at, body)
 
     def _given(self, event: CallAnswered, record: Record) -> Iterable[Told]:
@@ -225,12 +225,30 @@ def custom_result(voice: Voice, call: Open, at: float, given: Body) -> Told:
     return voice.told(call.answer_id(voice.session_id), "user.custom_tool_result", at, body)
 
 
-def mcp_names(tool: str) -> tuple[str, str]:
+def mcp_names(tool: str, agent: AgentDefinition) -> tuple[str, str]:
     """Return server and bare name of a tool of a server by its canonical name; empty for all others."""
     if not tool.startswith("mcp."):
         return "", ""
     server, _, name = tool.removeprefix("mcp.").partition(".")
-    return server, name
+    return agent.mcp_titles.get(server, server), name
+
+
+def evaluation(agent: AgentDefinition, tool: str, permission: str) -> Body:
+    """Return which policy has led to a decision."""
+    if _is_judged(agent, tool):
+        judged: Body = {"type": permission}
+        if permission != "allow":
+            judged["reason_code"] = "indeterminate" if permission == "ask" else "high_risk"
+        return {"type": "auto", "evaluated_permission": judged}
+    return {"type": "always_ask" if permission == "ask" else "always_allow"}
+
+
+def _is_judged(agent: AgentDefinition, tool: str) -> bool:
+    """Whether no rule of the agent speaks of a tool: each call of it is judged by itself."""
+    names, server = {tool}, tool.removeprefix("mcp.").partition(".")
+    if tool.startswith("mcp."):
+        names = {f"mcp__{server[0]}__{server[2]}", f"mcp__{server[0]}__*"}
+    return not names & {*agent.allow, *agent.ask}
 
 
 def _read(block: CallBlock) -> Body:

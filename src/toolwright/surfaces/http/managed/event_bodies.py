@@ -85,6 +85,9 @@ def whole_usage(spent: Spent) -> Body:
             "ephemeral_1h_input_tokens": 0,
         },
         "active_seconds": spent.seconds,
+        "server_tool_use": {
+            f"{tool}_requests": spent.calls_by_tool.get(tool, 0) for tool in ("web_search", "web_fetch")
+        },
     }
     if spent.cost:
         whole["list_cost"] = {"amount": str(max(round(spent.cost * 100), 1)), "currency": "USD"}

@@ -173,9 +173,7 @@ def _block(block: "Text | Image | Paper | Found") -> Block:
         case Found():
             told = "\n".join(part.text for part in block.content)
             return TextBlock(f"{block.title} ({block.source})\n{told}")
-    raise Problem(
-        "unsupported", f"{block.type}: only content that is sent along can be taken, no {_kind(block)}"
-    )
+    raise Problem("invalid", f"{block.type}: only content that is sent along can be taken, no {_kind(block)}")
 
 
 def _kind(block: "Image | Paper") -> str:

@@ -1,7 +1,7 @@
 """Events that clients send: checked all together, then done one after the other."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from toolwright.contracts.content import Content
@@ -43,9 +43,12 @@ def checked(events: Sequence[Mapping[str, Any]], *, only: Collection[str] = ()) 
 
 def check_content(sent: Sequence[SentEvent]) -> None:
     """Raise Problem for content that cannot be taken, before anything is done."""
-    for event in sent:
+    for number, event in enumerate(sent):
         if isinstance(event, UserMessage | CustomToolResult):
-            content(event.content or ())
+            try:
+                content(event.content or ())
+            except Problem as problem:
+                raise replace(problem, message=f"events.{number}.content: {problem.message}") from problem
 
 
 async def deliver(visit: Visit, session_id: str, events: Sequence[SentEvent]) -> list[Body]:

@@ -3,14 +3,14 @@
 from dataclasses import replace
 from typing import Any, Final
 
-from toolwright.contracts.documents import Document, Wanted
+from toolwright.contracts.documents import Document
 from toolwright.contracts.events import SessionCreated
 from toolwright.contracts.ids import new_id
 from toolwright.contracts.storage import UnknownSession
 from toolwright.sessions.state import SessionState
 from toolwright.surfaces.http.managed.agent_rules import check_agent
 from toolwright.surfaces.http.managed.agent_shapes import (
-    checked_metadata,
+    fitting_metadata,
     shown_model,
     shown_servers,
     shown_tools,
@@ -24,7 +24,6 @@ from toolwright.surfaces.http.managed.environments import KIND as ENVIRONMENT
 from toolwright.surfaces.http.managed.environments import definition as environment_definition
 from toolwright.surfaces.http.managed.event_bodies import whole_usage
 from toolwright.surfaces.http.managed.histories import written
-from toolwright.surfaces.http.managed.pages import cursor, place
 from toolwright.surfaces.http.managed.sending import checked, deliver
 from toolwright.surfaces.http.managed.session_shapes import (
     AgentNamed,
@@ -32,8 +31,6 @@ from toolwright.surfaces.http.managed.session_shapes import (
     SessionChange,
     SessionDeleted,
     SessionGiven,
-    SessionPage,
-    SessionQuery,
     SessionShown,
 )
 from toolwright.surfaces.http.managed.standing import whole_status
@@ -90,57 +87,6 @@ async def create(visit: Visit) -> dict[str, Any]:
     return await shown(visit, document)
 
 
-async def list_sessions(visit: Visit) -> dict[str, Any]:
-    """List sessions."""
-    asked = visit.query(SessionQuery)
-    if asked.agent_version is not None and asked.agent_id is None:
-        raise Problem("invalid", "agent_version: goes with agent_id only")
-    if asked.deployment_id is not None or asked.memory_store_id is not None:
-        return {"data": [], "next_page": None, "prev_page": None}
-    found: list[tuple[Document, dict[str, Any]]] = []
-    after = place(asked.page)
-    while len(found) <= asked.limit:
-        part = await visit.house.documents.list(visit.workspace, KIND, _wanted(asked, after))
-        for document in part:
-            session = await shown(visit, document)
-            if not asked.statuses or session["status"] in asked.statuses:
-                found.append((document, session))
-        if len(part) < asked.limit + 1:
-            break
-        after = (part[-1].created_at, part[-1].id)
-    page = found[: asked.limit]
-    last = page[-1][0] if len(found) > asked.limit else None
-    return {
-        "data": [session for _, session in page],
-        "next_page": None if last is None else cursor((last.created_at, last.id)),
-        "prev_page": None,
-    }
-
-
-def _wanted(asked: SessionQuery, after: tuple[float | str, str] | None) -> Wanted:
-    where: dict[str, str | int | bool | None] = {}
-    if asked.agent_id is not None:
-        where["agent.id"] = asked.agent_id
-    if asked.agent_version is not None:
-        where["agent.version"] = asked.agent_version
-    since = [at for at in (asked.since, _beyond(asked.later, 1)) if at is not None]
-    until = [at for at in (asked.until, _beyond(asked.earlier, -1)) if at is not None]
-    return Wanted(
-        archived=asked.include_archived,
-        since=max(since, default=None),
-        until=min(until, default=None),
-        where=where,
-        order="newest" if asked.order == "desc" else "oldest",
-        after=after,
-        limit=asked.limit + 1,
-    )
-
-
-def _beyond(at: float | None, way: int) -> float | None:
-    """Return the next time that can be written, on one side of a time."""
-    return None if at is None else at + way * 1e-6
-
-
 async def retrieve(visit: Visit) -> dict[str, Any]:
     """Return a session."""
     return await shown(visit, await session_of(visit))
@@ -149,7 +95,7 @@ async def retrieve(visit: Visit) -> dict[str, Any]:
 async def update(visit: Visit) -> dict[str, Any]:
     """Change title, notes, or the tools of a session that is not running."""
     change, session = await visit.body(SessionChange), await session_of(visit)
-    if change.vault_ids is not None:
+    if "vault_ids" in change.model_fields_set:
         raise Problem("invalid", "vault_ids: cannot be changed")
     if session.archived_at is not None:
         raise Problem("invalid", "The session is archived.")
@@ -158,8 +104,7 @@ async def update(visit: Visit) -> dict[str, Any]:
         body["title"] = change.title
     if change.metadata is not None:
         merged = {**body["metadata"], **change.metadata}
-        body["metadata"] = {key: value for key, value in merged.items() if value is not None}
-        checked_metadata(body["metadata"])
+        body["metadata"] = fitting_metadata({k: value for k, value in merged.items() if value is not None})
     if change.agent is not None:
         body["agent"] = await _with_tools(visit, session, change)
     if body == session.body:
@@ -363,10 +308,6 @@ ROUTES: Final = (
     Route(
         method="POST", path="/v1/sessions", handler=create, summary="Make a session", group="sessions",
         body=SessionGiven, returns=SessionShown, scope="write",
-    ),
-    Route(
-        method="GET", path="/v1/sessions", handler=list_sessions, summary="List sessions", group="sessions",
-        query=SessionQuery, returns=SessionPage,
     ),
     Route(
         method="GET", path=_ONE, handler=retrieve, summary="Get a session", group="sessions",

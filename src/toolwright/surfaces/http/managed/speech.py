@@ -1,5 +1,6 @@
 """Everything the Managed Agents dialect serves."""
 
+from dataclasses import replace
 from typing import Final
 
 from fastapi import FastAPI
@@ -12,6 +13,7 @@ from toolwright.surfaces.http.managed import (
     environments,
     models,
     session_events,
+    session_lists,
     sessions,
     threads,
     vaults,
@@ -22,9 +24,11 @@ from toolwright.surfaces.http.openapi import document
 from toolwright.surfaces.http.reading_page import page
 from toolwright.surfaces.http.routes import Route, serve_routes
 
+MOST_BODY: Final = 32 * 1024 * 1024
 GROUPS: Final[tuple[tuple[str, tuple[Route, ...]], ...]] = (
     (BETA, agents.ROUTES),
     (BETA, environments.ROUTES),
+    (BETA, session_lists.ROUTES),
     (BETA, sessions.ROUTES),
     (BETA, session_events.ROUTES),
     (BETA, threads.ROUTES),
@@ -37,9 +41,10 @@ GROUPS: Final[tuple[tuple[str, tuple[Route, ...]], ...]] = (
 def add_routes(app: FastAPI, house: House) -> None:
     """Add all routes, and the document that describes them."""
     house.parts[Desk] = opened(house)
-    for beta, routes in GROUPS:
+    groups = [(beta, [_roomy(route) for route in routes]) for beta, routes in GROUPS]
+    for beta, routes in groups:
         serve_routes(app, house, routes, check=needs(beta))
-    every = [route for _, routes in GROUPS for route in routes]
+    every = [route for _, routes in groups for route in routes]
     described = document(every, version=house.version, error=ErrorBody)
     readable = page(described)
 
@@ -54,6 +59,11 @@ def add_routes(app: FastAPI, house: House) -> None:
         return HTMLResponse(
             readable, headers={"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'"}
         )
+
+
+def _roomy(route: Route) -> Route:
+    """Return a route that takes bodies as large as this API allows."""
+    return replace(route, most=max(route.most, MOST_BODY)) if route.body is not None else route
 
 
 SPEECH: Final[Speech] = (MANAGED, add_routes)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import ClassVar
 
+from toolwright.contracts.definitions import AgentDefinition
 from toolwright.contracts.events import (
     CallAnswered,
     CallWaiting,
@@ -20,6 +21,7 @@ from toolwright.surfaces.http.managed.call_telling import (
     Open,
     confirmed,
     custom_result,
+    evaluation,
     mcp_names,
     of_child,
 )
@@ -70,13 +72,19 @@ class ThreadTelling:
         if event.kind != "child" or request is None:
             return
         self._asked[request.request_id] = request
-        server, name = mcp_names(request.tool)
+        agent = self._agent_of(request.session_id)
+        server, name = mcp_names(request.tool, agent)
         body: Body = {"name": name or request.offered_name, "input": dict(request.input)}
-        body |= {"evaluated_permission": "ask", "evaluation": {"type": "always_ask"}}
+        body |= {"evaluated_permission": "ask", "evaluation": evaluation(agent, request.tool, "ask")}
         if server:
             body["mcp_server_name"] = server
         yield from self._use(of_child(request), USES["mcp" if server else "builtin"], body, record)
         yield self._waits(request.session_id, record)
+
+    def _agent_of(self, child_id: str) -> AgentDefinition:
+        named, agent = self._state.children.get(child_id), self._state.agent
+        name = named.started.agent if named is not None else ""
+        return next((one for one in agent.roster if one.name == name), agent)
 
     def _leaves(self, event: ChildCallsLeft, record: Record) -> Iterable[Told]:
         for left in event.calls:

@@ -206,6 +206,7 @@ class Translation:
 
     def _run_begins(self, event: RunStarted, record: Record) -> Iterable[Told]:
         if self._in_run:  # whoever worked on it before has died
+            yield from self._left_unsaid(record)
             yield from self._told_rescheduled(event.run_id, record.at)
             yield from self._goes_on(event.run_id, record.at)
         else:
@@ -227,10 +228,13 @@ class Translation:
     def _run_over(self, event: RunEnded, record: Record) -> Iterable[Told]:
         self._in_run = self._rescheduled = False
         at, run_id = record.at, event.run_id
+        yield from self._left_unsaid(record)
         yield from self._has_stopped(self.session_id, at)
         stop: Body = {"type": STOPS.get(event.end, "retries_exhausted")}
         if stop["type"] == "retries_exhausted" and event.end == "limit":
             yield self._error(run_id, error("tool_use_limit_reached_error", event.message), at)
+        elif event.end == "context_full":
+            yield self._error(run_id, error("compaction_limit_reached_error", event.message), at)
         elif stop["type"] == "retries_exhausted" and self._said_of != run_id:
             yield self._error(run_id, error("unknown_error", event.message or "The run ended early."), at)
         self._stop, self._details = stop, _details(event)
@@ -260,7 +264,8 @@ class Translation:
         kind = _SERVER_ERRORS.get(event.status)
         if kind is not None:
             why = event.reason or "It cannot be reached."
-            yield self._error(record.seq, error(kind, why, "retrying", mcp_server_name=event.name), record.at)
+            name = self.state.agent.mcp_titles.get(event.name, event.name)
+            yield self._error(record.seq, error(kind, why, "retrying", mcp_server_name=name), record.at)
 
     # --- the model ---
 
@@ -276,6 +281,7 @@ class Translation:
     def _failed(self, event: ModelFailed, record: Record) -> Iterable[Told]:
         retrying = event.retry_in is not None or bool(event.next_model)
         yield self._span_over(f"{event.turn_id}/{event.attempt}", record.at, NO_USAGE, is_error=True)
+        self._turn = ""
         yield self._error(record.seq, model_error(event.code, event.message, retrying=retrying), record.at)
         if retrying:
             yield from self._told_rescheduled(record.seq, record.at)
@@ -293,6 +299,12 @@ class Translation:
         yield self._span_over(event.turn_id, at, event.usage, is_error=event.cut)
         self._turn = ""
         yield from self.calls.answered(event, record)
+
+    def _left_unsaid(self, record: Record) -> Iterable[Told]:
+        """A request to the model that came to nothing ends, too."""
+        if self._turn:
+            yield self._span_over(f"{self._turn}/{record.seq}", record.at, NO_USAGE, is_error=True)
+        self._turn = ""
 
     def _span_over(self, key: str, at: float, usage: Usage, *, is_error: bool) -> Told:
         body = {
