@@ -25,6 +25,7 @@ from toolwright.contracts.call_events import (
     HookFinished,
     InputComplete,
     LoopDetected,
+    PackagesInstalled,
     PermissionAnswered,
     PermissionDecided,
     PermissionRequested,
@@ -88,6 +89,7 @@ __all__ = [
     "ModelAsked",
     "ModelChosen",
     "ModelFailed",
+    "PackagesInstalled",
     "PermissionAnswered",
     "PermissionDecided",
     "PermissionRequested",
@@ -476,6 +478,7 @@ LoggedEvent = (
     | PermissionDecided
     | LoopDetected
     | ServerChanged
+    | PackagesInstalled
     | TaskChanged
     | RegistryConflict
 )

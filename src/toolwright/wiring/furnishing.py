@@ -15,8 +15,9 @@ from toolwright.backends.blobs.files import FileBlobs
 from toolwright.catalog.context_files import ContextFiles
 from toolwright.contracts.definitions import ClientToolDefinition, EnvironmentDefinition
 from toolwright.contracts.errors import EngineFault, ToolwrightError
-from toolwright.contracts.events import PermissionsChanged
+from toolwright.contracts.events import InputAccepted, PackagesInstalled, PermissionsChanged
 from toolwright.contracts.hooks import Hook
+from toolwright.contracts.ids import new_id
 from toolwright.contracts.models import Preamble, ToolDefinition
 from toolwright.contracts.permissions import ApprovalAnswer, ApprovalRequest, RuleChange
 from toolwright.contracts.ports import Clock
@@ -41,8 +42,10 @@ from toolwright.turns.retrying import Retries
 from toolwright.wiring import seen_files
 from toolwright.wiring.agents import project_agents
 from toolwright.wiring.context import context_files
+from toolwright.wiring.environments import in_environment, reachable
 from toolwright.wiring.house import House, Wanted, build
 from toolwright.wiring.mcp import EngineServers
+from toolwright.wiring.packages import Installing, packages_folder, told, variables
 from toolwright.wiring.ports import RESULTS
 from toolwright.wiring.rights import Member, below
 from toolwright.wiring.sampling import Used
@@ -105,18 +108,25 @@ class Furnishing:
     async def __call__(self, journal: Journal) -> "Furniture":
         """Build one session's. May raise ToolwrightError."""
         state = journal.state
-        loaded = in_environment(self.load(state.created.project), state.created.environment)
+        base = self.load(state.created.project)
         above = await self.door.sessions.families.lineage(state) if state.created.parent_id else []
-        line = tuple(_member(loaded, one) for one in (*above, state))
+        line = tuple(_member(base, one) for one in (*above, state))
+        packages = packages_folder(line[0].session_dir)
+        loaded = in_environment(base, state.created.environment, state.agent, packages=packages)
+        line = _reaching(line, journal)
         staff = await self._staff(loaded, state, line)
         shelf = self._shelf(loaded, journal)
         door = self._server_door(loaded, journal, (above[0] if above else state).session_id)
         servers = await self.servers.of_session(loaded, line[-1].agent, door.given)
         wanted = self._wanted(journal, line, self._children(state, staff), shelf)
-        house = build(loaded, replace(wanted, servers=servers))
+        environment = state.created.environment
+        env = variables(packages, environment.packages) if environment is not None else {}
+        house = build(loaded, replace(wanted, servers=servers, env=env))
         if staff is not None:
             staff.rights_of = lambda member: below(house.ground, house.line.own, member)
         try:
+            if environment is not None and environment.packages:
+                await _install(environment, packages, house, journal)
             if servers is not None:
                 door.open(house, shelf)
                 await self._connect(house, servers, state)
@@ -315,6 +325,33 @@ def _move(house: House, state: SessionState) -> None:
         house.in_force.move(state.cwd)
 
 
+def _reaching(line: tuple[Member, ...], journal: Journal) -> tuple[Member, ...]:
+    """Leave out the servers that the environment keeps the session from, and say so."""
+    agent, refused = reachable(line[-1].agent, journal.state.created.environment)
+    for event in refused:
+        journal.record(event)
+    return (*line[:-1], replace(line[-1], agent=agent)) if refused else line
+
+
+async def _install(environment: EnvironmentDefinition, folder: str, house: House, journal: Journal) -> None:
+    """Install the packages of the environment; what is missing then is told to client and model."""
+    missing: list[PackagesInstalled] = []
+    installing = Installing(
+        environment=environment,
+        folder=folder,
+        sandbox=house.ports.sandbox,
+        settings=house.loaded.settings.packages,
+    )
+    async for event in installing.results():
+        journal.record(event)
+        missing += [event] if event.problem else []
+    if missing:
+        news = InputAccepted(
+            input_id=new_id("input"), content=told(missing), source="notification", quiet=True
+        )
+        journal.record(news)
+
+
 def _member(loaded: Loaded, state: SessionState) -> Member:
     created = state.created
     return Member(
@@ -350,15 +387,6 @@ def _renewed(house: House, parts: TurnParts, prompt: PromptInputs, journal: Jour
 
 def _client_tool(written: ClientToolDefinition) -> ClientTool:
     return ClientTool(written.name, written.description, written.input_schema)
-
-
-def in_environment(loaded: Loaded, environment: EnvironmentDefinition | None) -> Loaded:
-    """Return settings as they are in an environment, which alone says whom commands may reach there."""
-    if environment is None:
-        return loaded
-    hosts = {"open": ("*",), "closed": (), "listed": environment.hosts}[environment.network]
-    sandbox = loaded.settings.sandbox.model_copy(update={"allowed_hosts": hosts})
-    return replace(loaded, settings=loaded.settings.model_copy(update={"sandbox": sandbox}))
 
 
 def _tool_sections(offered: Offered) -> list[str]:

@@ -1,7 +1,7 @@
 """One session's house: the registry, the offer, the policy in force and the pipeline, put together."""
 
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -78,6 +78,8 @@ class Wanted:
     """Where tools wait that are told of by name; None offers all of them at once."""
     servers: SessionServers | None = None
     """The MCP servers of the session, not started yet."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    """Variables that every command of the session gets."""
     approver: Approver | None = None
     sink: EventSink | None = None
     told: frozenset[type] | None = None
@@ -222,6 +224,7 @@ def build(loaded: Loaded, wanted: Wanted) -> House:
         shelf=wanted.shelf,
         mcp=wanted.servers,
         tree=line[-1].worktree,
+        env=wanted.env,
     )
     toolset = toolsets.toolset(wanted.agent.toolset or loaded.settings.tools.toolset)
     builtins = _builtins(loaded, wanted, toolset, ports)

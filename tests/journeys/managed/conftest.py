@@ -78,13 +78,19 @@ def client_of(address: str, key: str) -> AsyncAnthropic:
 
 
 @asynccontextmanager
-async def serving(folder: Path, script: Iterable[Any] | ScriptedModel | Cast = ()) -> AsyncIterator[Server]:
-    """Serve from a folder, with a model that plays a script; what was there stays for the next server."""
+async def serving(
+    folder: Path, script: Iterable[Any] | ScriptedModel | Cast = (), **more: str
+) -> AsyncIterator[Server]:
+    """Serve from a folder, with a model that plays a script; what was there stays for the next server.
+
+    ``more`` are further variables of its environment.
+    """
     environ = {
         "HOME": str(folder / "home"),
         "PATH": os.environ["PATH"],
         "TOOLWRIGHT_API_KEY": KEY,
         "TOOLWRIGHT_VAULT_KEY": "ab" * 32,
+        **more,
     }
     asked = Serving(environ=environ, port=0, data=str(folder / "data"), grace=1.0)
     model = script if isinstance(script, ScriptedModel | Cast) else ScriptedModel(script)

@@ -61,7 +61,8 @@ def definition(agent: Wire, members: Sequence[Wire] = ()) -> AgentDefinition:
         ask=tuple(rules["ask"]),
         client_tools=tuple(client),
         mcp_servers={
-            called[server["name"]]: {"type": "http", "url": server["url"]} for server in agent["mcp_servers"]
+            called[server["name"]]: {"type": "http", "url": server["url"], "always_load": True}
+            for server in agent["mcp_servers"]
         },
         mcp_titles={name: title for title, name in called.items() if name != title},
         tool_options=dict(_options(agent["tools"])),

@@ -26,6 +26,7 @@ from toolwright.contracts.events import (
     ModelAnswered,
     ModelAsked,
     ModelFailed,
+    PackagesInstalled,
     Record,
     RunEnded,
     RunStarted,
@@ -267,6 +268,11 @@ class Translation:
             name = self.state.agent.mcp_titles.get(event.name, event.name)
             yield self._error(record.seq, error(kind, why, "retrying", mcp_server_name=name), record.at)
 
+    def _installed(self, event: PackagesInstalled, record: Record) -> Iterable[Told]:
+        if event.problem:
+            why = f"{event.manager}: {', '.join(event.packages)} could not be installed: {event.problem}"
+            yield self._error(record.seq, error("unknown_error", why, "retrying"), record.at)
+
     # --- the model ---
 
     def _asked(self, event: ModelAsked, record: Record) -> Iterable[Told]:
@@ -364,6 +370,7 @@ class Translation:
         SessionEnded: _over,
         ClientNoted: _noted,
         ServerChanged: _server,
+        PackagesInstalled: _installed,
         ModelAsked: _asked,
         ModelFailed: _failed,
         ModelAnswered: _answered,
