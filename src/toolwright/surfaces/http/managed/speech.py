@@ -19,7 +19,7 @@ from toolwright.surfaces.http.managed import (
     vaults,
 )
 from toolwright.surfaces.http.managed.desk import Desk, opened
-from toolwright.surfaces.http.managed.dialect import BETA, MANAGED, ErrorBody, needs
+from toolwright.surfaces.http.managed.dialect import BETA, MANAGED, VERSION, ErrorBody, needs
 from toolwright.surfaces.http.openapi import document
 from toolwright.surfaces.http.reading_page import page
 from toolwright.surfaces.http.routes import Route, serve_routes
@@ -41,7 +41,7 @@ GROUPS: Final[tuple[tuple[str, tuple[Route, ...]], ...]] = (
 def add_routes(app: FastAPI, house: House) -> None:
     """Add all routes, and the document that describes them."""
     house.parts[Desk] = opened(house)
-    groups = [(beta, [_roomy(route) for route in routes]) for beta, routes in GROUPS]
+    groups = [(beta, [_whole(route, beta) for route in routes]) for beta, routes in GROUPS]
     for beta, routes in groups:
         serve_routes(app, house, routes, check=needs(beta))
     every = [route for _, routes in groups for route in routes]
@@ -61,9 +61,10 @@ def add_routes(app: FastAPI, house: House) -> None:
         )
 
 
-def _roomy(route: Route) -> Route:
-    """Return a route that takes bodies as large as this API allows."""
-    return replace(route, most=max(route.most, MOST_BODY)) if route.body is not None else route
+def _whole(route: Route, beta: str) -> Route:
+    """Return a route with the headers of its group, that takes bodies as large as this API allows."""
+    headers = (f"anthropic-version: {VERSION}", *([f"anthropic-beta: {beta}"] if beta else ()))
+    return replace(route, headers=(*route.headers, *headers), most=max(route.most, MOST_BODY))
 
 
 SPEECH: Final[Speech] = (MANAGED, add_routes)
