@@ -30,9 +30,10 @@ class Process:
 
 
 @asynccontextmanager
-async def process(folder: Path, script: Path) -> AsyncIterator[Process]:
+async def process(folder: Path, script: Path, **more: str) -> AsyncIterator[Process]:
     """Run ``toolwright serve`` with a model that plays a file."""
-    environ = {"HOME": str(folder / "home"), "PATH": os.environ["PATH"], "TOOLWRIGHT_API_KEY": KEY}
+    own = {"HOME": str(folder / "home"), "PATH": os.environ["PATH"], "TOOLWRIGHT_API_KEY": KEY}
+    environ = {**own, **more}
     words = ["serve", "--port", "0", "--data", str(folder / "data"), "--model", f"scripted/{script}"]
     command = [sys.executable, "-m", "toolwright", *words]
     running = await asyncio.create_subprocess_exec(

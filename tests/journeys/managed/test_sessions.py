@@ -17,10 +17,12 @@ pytestmark = pytest.mark.anyio
 TOOLSET: Any = {"type": "agent_toolset_20260401"}
 
 
-async def session_with(server: Server | Process, *tools: Any, **more: Any) -> str:
+async def session_with(server: Server | Process, *tools: Any, servers: Any = (), **more: Any) -> str:
     """Return the id of a new session whose agent has these tools."""
     beta = server.client.beta
-    agent = await beta.agents.create(name="Helper", model="claude-sonnet-4-6", tools=list(tools))
+    agent = await beta.agents.create(
+        name="Helper", model="claude-sonnet-4-6", tools=list(tools), mcp_servers=list(servers)
+    )
     environment = await beta.environments.create(name="here")
     session = await beta.sessions.create(agent=agent.id, environment_id=environment.id, **more)
     assert session.status == "idle"

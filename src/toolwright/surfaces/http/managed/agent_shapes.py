@@ -24,10 +24,13 @@ class EffortShape(Shape):
     type: Effort
 
 
+ModelName = Annotated[str, Field(min_length=1, max_length=256)]
+
+
 class ModelGiven(Shape):
     """A model as it is written out."""
 
-    id: str = Field(min_length=1, max_length=256)
+    id: ModelName
     effort: Effort | EffortShape | None = None
     speed: Literal["standard", "fast"] | None = None
     inference_geo: str | None = None
@@ -132,7 +135,7 @@ class AgentGiven(Shape):
     """A new agent."""
 
     name: Name
-    model: str | ModelGiven
+    model: ModelName | ModelGiven
     description: Description | None = None
     system: System | None = None
     tools: tuple[ToolGiven, ...] | None = Field(None, max_length=MOST_TOOLS)
@@ -154,7 +157,7 @@ class AgentChange(Shape):
 
     version: int | None = Field(None, ge=1)
     name: Name | None = None
-    model: str | ModelGiven | None = None
+    model: ModelName | ModelGiven | None = None
     description: Description | None = None
     system: System | None = None
     tools: tuple[ToolGiven, ...] | None = Field(None, max_length=MOST_TOOLS)
