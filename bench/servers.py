@@ -52,7 +52,7 @@ from toolwright.wiring.mcp import fitting
 from toolwright.workspaces.network import NetworkGate
 
 SERVER = str(Path(__file__).with_name("echo_server.py"))
-CALLS = 20
+CALLS = 5
 SERVERS = 50
 GOAL = 1.15
 Work = Callable[[], Awaitable[object]]
@@ -261,12 +261,12 @@ async def starting(rounds: int) -> None:
     print(f"first question to the model: {none:.1f} ms without servers, {with_many:.1f} ms with {SERVERS}")
 
 
-async def main(rounds: int = 100) -> None:
+async def main(rounds: int = 300) -> None:
     names = ("library", "connection", "all steps")
     print(f"{'us a call':12}" + "".join(f"{name:>12}{'':8}" for name in names))
     for transport in ("stdio", "http"):
         await calls(transport, rounds)
-    starts = max(rounds // 10, 1)
+    starts = max(rounds // 30, 1)
     await starting(starts)
     print(f"least of {rounds} rounds of {CALLS} calls, median of {starts} starts, {conditions()}")
 

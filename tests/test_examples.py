@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from typer.main import get_command
+from typer.testing import CliRunner
 
 from toolwright.surfaces.cli.main import application
 
@@ -99,6 +100,15 @@ def test_every_example_is_tested() -> None:
 @pytest.mark.parametrize("name", sorted(PRINTED))
 def test_an_example_prints_what_it_should(name: str, tmp_path: Path) -> None:
     assert run(ROOT / "examples" / name, tmp_path) == PRINTED[name]
+
+
+def test_the_evals_among_the_examples_pass(tmp_path: Path) -> None:
+    evals = ROOT / "examples" / "evals"
+    words = ["eval", str(evals), "--baseline", str(evals / "baseline.json")]
+    result = CliRunner().invoke(application(), words, env={"HOME": str(tmp_path)})
+    assert result.exit_code == 0, (result.output, result.exception)
+    assert "2 cases: 2 passed, 0 failed." in result.stdout
+    assert "0 regressions, 0 fixes, 0 new failures, 0 new passes, 0 still failing." in result.stdout
 
 
 def test_the_python_of_readme_runs(tmp_path: Path) -> None:

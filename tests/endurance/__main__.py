@@ -17,7 +17,12 @@ def main() -> int:
     given = words.parse_args()
     print(f"seed {given.seed}, {given.sessions} sessions", flush=True)
     began = time.monotonic()
-    figures = run(given.kills, given.seed, sessions=given.sessions)
+
+    def tell(kills: int) -> None:
+        if kills % 10 == 0:
+            print(f"{kills} kills, {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+
+    figures = run(given.kills, given.seed, sessions=given.sessions, tell=tell)
     print(figures)
     print(f"{time.monotonic() - began:.0f} s")
     return 0 if figures.is_clean else 1

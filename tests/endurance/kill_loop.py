@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from typing import IO
@@ -25,8 +25,18 @@ _LONGEST_LIFE = 20.0
 _LONGEST_LAST_LIFE = 240.0
 
 
-def kill_loop(folder: Path, *, kills: int, seed: int, sessions: int = 20) -> Figures:
-    """Kill a worker ``kills`` times, let the last one finish, and judge what is there."""
+def _quietly(kills: int) -> None:
+    """Say nothing of how far it is."""
+    del kills
+
+
+def kill_loop(
+    folder: Path, *, kills: int, seed: int, sessions: int = 20, tell: Callable[[int], None] = _quietly
+) -> Figures:
+    """Kill a worker ``kills`` times, let the last one finish, and judge what is there.
+
+    ``tell`` hears how many kills there were so far.
+    """
     chance, figures, said = Random(seed), Figures(), Said()
     earlier = []
     for number in range(kills):
@@ -39,6 +49,7 @@ def kill_loop(folder: Path, *, kills: int, seed: int, sessions: int = 20) -> Fig
             _killed_by_itself(folder, said, sessions=sessions, moment=moment, chance=chance)
         figures.kills[moment] += 1
         earlier.append(asyncio.run(heads(folder / DATABASE)))
+        tell(number + 1)
     inputs = 1 + max((int(input_id.rpartition("-")[2]) for input_id in said.sent), default=0)
     _last_life(folder, said, sessions=sessions, inputs=inputs)
     figures.problems += said.problems + _complaints(folder)
@@ -122,7 +133,7 @@ def _complaints(folder: Path) -> list[str]:
     return (folder / "errors").read_text().splitlines()[:40]
 
 
-def run(kills: int, seed: int, *, sessions: int = 20) -> Figures:
+def run(kills: int, seed: int, *, sessions: int = 20, tell: Callable[[int], None] = _quietly) -> Figures:
     """Run the loop in a folder of its own."""
     with tempfile.TemporaryDirectory(prefix="endurance-") as folder:
-        return kill_loop(Path(folder), kills=kills, seed=seed, sessions=sessions)
+        return kill_loop(Path(folder), kills=kills, seed=seed, sessions=sessions, tell=tell)

@@ -62,7 +62,7 @@ async def test_words_that_come_while_it_is_shortened_wait_for_the_end(tmp_path: 
         for word in ("one", "two"):
             await session.run(word)
         shortening = asyncio.create_task(session.compact())
-        with anyio.fail_after(5):
+        with anyio.fail_after(30):
             while len(model.asked) < 3:
                 await anyio.lowlevel.checkpoint()
             await session.send("three")

@@ -67,7 +67,7 @@ async def test_a_call_that_may_be_repeated_is_made_again_with_the_same_key(
         async with works:
             session = await works.session()
             await session.send("Work.")
-            with anyio.fail_after(10):
+            with anyio.fail_after(30):
                 await place.began.wait()
             await works.close(grace=0.0)
         place.go_on.set()
@@ -92,7 +92,7 @@ async def test_a_call_that_may_not_be_repeated_says_that_nobody_knows_how_far_it
         async with works:
             session = await works.session()
             await session.send("Work.")
-            with anyio.fail_after(10):
+            with anyio.fail_after(30):
                 await place.began.wait()
             await works.close(grace=0.0)
         place.go_on.set()

@@ -110,7 +110,7 @@ async def test_nobody_waits_for_a_hook_in_the_background(tmp_path: Path) -> None
     waiting = command(f"cat {gate} > {told}.new; mv {told}.new {told}", **{"async": True})
 
     async with hooked(PreToolUse=waiting, PostToolUse=command(f"echo seen > {gate}")) as box:
-        with anyio.fail_after(5):
+        with anyio.fail_after(30):
             result = await box.call("shout", {"text": "hi"})
 
     assert (result.content, told.read_text()) == ("HI", "seen\n")

@@ -402,7 +402,7 @@ async def test_an_answer_counts_at_once_also_beside_a_call_that_works_for_long(t
 
 async def seen(session: Session, kind: type, *, times: int = 1) -> None:
     """Return once the log has an event of a kind, or so many of them."""
-    with anyio.fail_after(10):
+    with anyio.fail_after(30):
         async for record in session.stream(until_quiet=False):
             times -= isinstance(record.event, kind)
             if times == 0:

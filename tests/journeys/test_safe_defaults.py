@@ -101,7 +101,7 @@ async def test_an_interrupt_cancels_it() -> None:
             box.interrupt()
 
         group.start_soon(interrupt)
-        with anyio.fail_after(10):
+        with anyio.fail_after(30):
             result = await box.call("bare")
 
     assert isinstance(result.outcome, Failed)

@@ -126,6 +126,43 @@ async def test_settings_say_from_when_on_tools_are_told_of_by_name(
     assert ("create_issue" in names(model.asked[0])) != defers
 
 
+@pytest.mark.parametrize(("count", "defers"), [(59, False), (60, True)])
+async def test_by_themselves_they_are_told_of_by_name_past_sixty(
+    tmp_path: Path, count: int, defers: bool
+) -> None:
+    """The search counts as one of them."""
+    model = ScriptedModel(["Hello."])
+    tools = [made(f"spare_{n}", f"Spare part {n}.") for n in range(count)]
+    async with engine(tmp_path, model, tools=tools) as works:
+        await works.run("Hello.")
+    assert names(model.asked[0]) == (
+        ["tool_search"] if defers else sorted(f"spare_{n}" for n in range(count))
+    )
+
+
+async def test_settings_say_how_many_are_found_where_the_model_does_not(tmp_path: Path) -> None:
+    model = ScriptedModel([
+        [call("tool_search", query="spare part")],
+        [call("tool_search", query="spare part", max_results=7)],
+        "Done.",
+    ])  # fmt: skip
+    settings = {"tool_search": {"mode": "always", "max_results": 2}}
+    async with engine(tmp_path, model, tools=many(), settings=settings) as works:
+        await works.run("Find parts.")
+    first, second = (str(request.messages[-1].blocks[0]) for request in model.asked[1:])
+    assert "Found 2 tools" in first
+    assert "Found 7 tools" in second
+
+
+async def test_unknown_names_are_told_beside_what_was_found(tmp_path: Path) -> None:
+    model = ScriptedModel([[call("tool_search", query="select:create_issue,creat_isue")], "Done."])
+    async with engine(tmp_path, model, tools=many(), settings=ALWAYS) as works:
+        await works.run("Find them.")
+    result, note = model.asked[1].messages[-1].blocks
+    assert "Found 1 tool; it can be called now." in str(result)
+    assert "There is no tool creat_isue. Near: create_issue" in str(note)
+
+
 async def test_nothing_is_told_by_name_where_the_search_is_denied(tmp_path: Path) -> None:
     model = ScriptedModel(["Hello."])
     async with engine(tmp_path, model, tools=many(), settings=ALWAYS, deny=["tool_search"]) as works:

@@ -33,7 +33,7 @@ async def work(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
     if request.param == "in_process":
         made = InProcessBackground(clock=clock, folder=str(tmp_path / "tasks"), most_running=2)
     yield made
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         await made.close()
 
 

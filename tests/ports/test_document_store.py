@@ -11,9 +11,12 @@ import pytest
 from toolwright.backends.storage.memory_documents import MemoryDocuments
 from toolwright.backends.storage.sqlite.documents import SqliteDocuments
 from toolwright.contracts.documents import (
+    Add,
     Document,
     DocumentStore,
     NameTaken,
+    Remove,
+    Replace,
     UnknownDocument,
     VersionConflict,
     Wanted,
@@ -174,3 +177,29 @@ async def test_of_many_changes_at_once_exactly_one_is_taken(store: DocumentStore
     kept = await store.get("default", "agent", "a")
     assert kept is not None
     assert [kept.body["by"]] == won
+
+
+async def test_changes_that_belong_together_are_all_done_or_none(store: DocumentStore) -> None:
+    await store.add(document("a", name="first"))
+    await store.add(document("b"))
+    await store.change(
+        Add(document("c", name="third", parent="a")),
+        Replace(document("a", version=2, body={"new": True}), 1),
+        Remove("default", "agent", "b"),
+        Remove("default", "agent", "never"),
+    )
+    assert sorted(await ids(store)) == ["a", "c"]
+    kept = await store.get("default", "agent", "a")
+    assert kept is not None
+    assert (kept.version, kept.body) == (2, {"new": True})
+    for wrong in (
+        Replace(document("a", version=3), 1),
+        Replace(document("never")),
+        Add(document("e", name="third", parent="a")),
+    ):
+        with pytest.raises((VersionConflict, UnknownDocument, NameTaken)):
+            await store.change(Add(document("d")), wrong)
+        with pytest.raises(UnknownDocument):
+            await store.change(Remove("default", "agent", "a"), Replace(document("a")))
+        assert sorted(await ids(store)) == ["a", "c"]
+        assert await store.get("default", "agent", "a") == kept

@@ -43,11 +43,11 @@ class Client:
         await self.writer.drain()
 
     async def rest(self) -> str:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             return (await self.reader.read()).decode("latin-1")
 
     async def head(self) -> str:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             return (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1")
 
 
@@ -102,7 +102,7 @@ async def test_a_tunnel_carries_bytes_both_ways(loopback: "Loopback") -> None:
         assert (await client.head()).startswith("HTTP/1.1 200 ")
         await client.say("GET /in HTTP/1.1\r\nHost: inner.test\r\n\r\n")
         assert "Content-Length: 7" in await client.head()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             assert await client.reader.readexactly(7) == b"through"
     assert loopback.seen[0].headers["host"] == "inner.test"
 

@@ -23,6 +23,7 @@ from toolwright.backends.sandboxes.bubblewrap.binary import found
 from toolwright.backends.sandboxes.memory import MemoryProcess, MemorySandbox, Scripted
 from toolwright.backends.sandboxes.plain import PlainSandbox
 from toolwright.contracts.errors import ToolFailure
+from toolwright.contracts.mounts import Mount
 from toolwright.contracts.network import NetworkAccess
 from toolwright.contracts.ports import Command, Exit, Limits, Process, Sandbox
 
@@ -461,6 +462,29 @@ async def test_a_workspace_below_the_other_temporary_folder_keeps_its_path(
         assert await printed(bubblewrap, command) == f"{workspace}\ny\n"
         assert (Path(workspace) / "here").read_text() == "x\n"
         assert not os.path.exists("/var/tmp/there")
+
+
+async def test_a_mount_lies_under_its_path(bubblewrap: BubblewrapSandbox, tmp_path: Path) -> None:
+    for name in ("work", "given", "out"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "given" / "a").write_text("alpha")
+    mounts = (
+        Mount(path="/mnt/session/given", folder=str(tmp_path / "given")),
+        Mount(path="/mnt/session/out", folder=str(tmp_path / "out"), writable=True),
+    )
+    script = (
+        "cat /mnt/session/given/a; cp /mnt/session/given/a /mnt/session/out/b; "
+        "touch /mnt/session/given/new || printf ' kept'; ls /mnt/session/out/../; touch /mnt/session/new; "
+        f"ls {tmp_path / 'given'}"
+    )
+    command = shell(script, tmp_path / "work", mounts=mounts)
+    said = await printed(bubblewrap, command)
+    assert said.startswith("alpha")
+    assert " kept" in said
+    assert os.listdir(tmp_path / "given") == ["a"]
+    assert (tmp_path / "out" / "b").read_text() == "alpha"
+    assert sorted(os.listdir(tmp_path)) == ["given", "out", "work"]
+    assert "No such file" in said.splitlines()[-1]
 
 
 async def test_a_readable_directory_cannot_be_written(bubblewrap: BubblewrapSandbox, tmp_path: Path) -> None:

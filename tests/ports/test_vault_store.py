@@ -121,7 +121,7 @@ async def test_only_one_at_a_time_works_on_a_credential_and_others_are_not_held_
         async with store.alone("key"):
             inside.append("second")
 
-    with anyio.fail_after(10):
+    with anyio.fail_after(30):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(first)
             await entered.wait()

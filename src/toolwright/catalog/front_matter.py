@@ -22,11 +22,13 @@ _INTEGER = re.compile(r"[-+]?[0-9]{1,300}")
 _NUMBER = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]{1,3})?")
 
 
-def read_yaml(text: str, *, first_line: int = 1) -> Written:
+def read_yaml(
+    text: str, *, first_line: int = 1, most_values: int = MOST_VALUES, what: str = "the front matter"
+) -> Written:
     """Read one YAML mapping. Raises WrittenWrongly, which names the line counted from ``first_line``."""
-    reader = _Reader(text, first_line)
+    reader = _Reader(text, first_line, most_values)
     try:
-        return Written(reader.mapping(), lines=reader.lines)
+        return Written(reader.mapping(what), lines=reader.lines)
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark or problem.context_mark
         said = f"this is not valid YAML: {problem.problem or problem.context}."
@@ -42,14 +44,15 @@ def read_yaml(text: str, *, first_line: int = 1) -> Written:
 class _Reader:
     """Turns events into plain data."""
 
-    def __init__(self, text: str, first_line: int) -> None:
+    def __init__(self, text: str, first_line: int, most_values: int) -> None:
         self._events: Iterator[Any] = iter(yaml.parse(text, Loader=yaml.SafeLoader))
         self._first_line = first_line
+        self._most_values = most_values
         self._count = 0
         self.line = first_line
         self.lines: dict[Place, int] = {}
 
-    def mapping(self) -> dict[str, Any]:
+    def mapping(self, what: str) -> dict[str, Any]:
         """Read the only document there is."""
         self._next()  # the start of the stream
         if isinstance(self._next(), yaml.StreamEndEvent):
@@ -58,7 +61,7 @@ class _Reader:
         if isinstance(first, yaml.ScalarEvent) and first.value == "":
             return {}
         if not isinstance(first, yaml.MappingStartEvent):
-            self._refuse("the front matter must be keys with values, such as 'name: reviewer'.")
+            self._refuse(f"{what} must be keys with values, such as 'name: reviewer'.")
         data = self._value(first, ())
         self._next()  # the end of the document
         if not isinstance(self._next(), yaml.StreamEndEvent):
@@ -82,8 +85,8 @@ class _Reader:
 
     def _judge(self, event: Any, place: Place) -> None:
         self._count += 1
-        if self._count > MOST_VALUES:
-            self._refuse(f"there are more than {MOST_VALUES:,} values.")
+        if self._count > self._most_values:
+            self._refuse(f"there are more than {self._most_values:,} values.")
         if len(place) > DEEPEST:
             self._refuse(f"values are nested more than {DEEPEST} deep.")
         if isinstance(event, yaml.AliasEvent) or event.anchor is not None:

@@ -88,6 +88,21 @@ def read_written(name: str, content: bytes) -> Written:
     return written
 
 
+def read_keys(name: str, content: bytes, *, most_bytes: int, most_values: int) -> Written:
+    """Read a file that is keys with values and nothing else, JSON or YAML. Raises WrittenWrongly."""
+    text = _decoded(content, most_bytes)
+    if name.endswith((".yaml", ".yml")):
+        from toolwright.catalog.front_matter import read_yaml
+
+        written = read_yaml(text, most_values=most_values, what="the file")
+    elif name.endswith(".json"):
+        written = Written(_json(text))
+    else:
+        raise WrittenWrongly(Problem("the file must be a .json, .yaml or .yml file."))
+    _check_size(written.data, most_values)
+    return written
+
+
 def split_front_matter(text: str) -> FrontMatter:
     """Part front matter from body. Raises WrittenWrongly when there is none."""
     found = re.match(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*$\n?", text, re.DOTALL | re.MULTILINE)
@@ -99,9 +114,9 @@ def split_front_matter(text: str) -> FrontMatter:
     return FrontMatter(found[1], text[found.end() :].strip())
 
 
-def _decoded(content: bytes) -> str:
-    if len(content) > MOST_BYTES:
-        raise WrittenWrongly(Problem(f"the file is larger than {MOST_BYTES:,} bytes."))
+def _decoded(content: bytes, most: int = MOST_BYTES) -> str:
+    if len(content) > most:
+        raise WrittenWrongly(Problem(f"the file is larger than {most:,} bytes."))
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
@@ -157,11 +172,11 @@ def _refuse_constant(word: str) -> Any:
 _TOO_DEEP = f"values are nested more than {DEEPEST} deep."
 
 
-def _check_size(data: Mapping[str, Any]) -> None:
+def _check_size(data: Mapping[str, Any], most_values: int = MOST_VALUES) -> None:
     """Insist on few values, not deeply nested, and on texts that can be stored anywhere."""
     for count, (depth, value) in enumerate(_values(data), 1):
-        if count > MOST_VALUES:
-            raise WrittenWrongly(Problem(f"there are more than {MOST_VALUES:,} values."))
+        if count > most_values:
+            raise WrittenWrongly(Problem(f"there are more than {most_values:,} values."))
         if depth > DEEPEST:
             raise WrittenWrongly(Problem(_TOO_DEEP))
         if isinstance(value, str) and re.search("[\0\ud800-\udfff]", value):

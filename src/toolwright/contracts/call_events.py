@@ -138,6 +138,21 @@ class PackagesInstalled:
 
 
 @value(frozen=True, kw_only=True)
+class CredentialUsed:
+    """A credential of a vault is about to be shown to a server. What it is stands in no log."""
+
+    credential_id: str
+    vault_id: str
+    server: str
+    """The name of the server."""
+    host: str
+    call_id: str = ""
+    """The call that it is shown for; empty where a connection is made."""
+    renewed: bool = False
+    """It had run out and was renewed for this."""
+
+
+@value(frozen=True, kw_only=True)
 class TaskChanged:
     """A background task started, ended, or has news for the model."""
 
@@ -193,6 +208,8 @@ class CallEnded(CallEvent):
     new_cwd: str | None = None
     changed: tuple[FileChange, ...] = ()
     attachments: tuple[Attachment, ...] = ()
+    loads: tuple[str, ...] = ()
+    """Wire names of tools that the result loads."""
     view: View | None = None
     duration: float = 0.0
     waited: float = 0.0

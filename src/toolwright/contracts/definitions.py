@@ -38,6 +38,17 @@ class ClientToolDefinition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SkillDefinition:
+    """Instructions for one kind of work, in a folder of their own that a session sees."""
+
+    name: str
+    description: str
+    """What it is for, so that a model knows when to read it."""
+    path: str
+    """Of its folder, as calls see it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentDefinition:
     """Where the commands of a session run, and whom they may reach."""
 
@@ -84,6 +95,8 @@ class AgentDefinition:
     tool_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """By canonical name: options for a tool, over those of the toolset."""
     skills: tuple[str, ...] = ()
+    skill_folders: tuple[SkillDefinition, ...] = ()
+    """Skills that come along with it, whatever is found by the names above."""
     mcp_servers: Mapping[str, Any] = field(default_factory=dict)
     mcp_titles: Mapping[str, str] = field(default_factory=dict)
     """What servers are called by whoever wrote them down, where that is no name that the engine takes."""

@@ -54,6 +54,33 @@ class Wanted:
 EVERY = Wanted()
 
 
+@dataclass(frozen=True, slots=True)
+class Add:
+    """A document that is new."""
+
+    document: Document
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """A document in the place of the one with its kind, id and workspace; ``expected`` must be there."""
+
+    document: Document
+    expected: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """A document that goes, with its versions and all that is part of it; nothing where there is none."""
+
+    workspace: str
+    kind: str
+    id: str
+
+
+Change = Add | Replace | Remove
+
+
 class VersionConflict(ToolwrightError):
     """The document is at another version than whoever changes it has seen."""
 
@@ -106,6 +133,13 @@ class DocumentStore(Protocol):
 
     async def remove(self, workspace: str, kind: str, id: str) -> bool:
         """Delete a document, its versions and all that is part of it. False when there is none."""
+        ...
+
+    async def change(self, *changes: Change) -> None:
+        """Do all of these, in this order, or none of them.
+
+        May raise NameTaken, UnknownDocument, VersionConflict, as the single verbs do.
+        """
         ...
 
     async def find(self, kind: str, name: str) -> Sequence[Document]:

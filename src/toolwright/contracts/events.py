@@ -22,6 +22,7 @@ from toolwright.contracts.call_events import (
     CallStarted,
     CallViewed,
     CallWaiting,
+    CredentialUsed,
     HookFinished,
     InputComplete,
     LoopDetected,
@@ -47,6 +48,7 @@ from toolwright.contracts.models import (
     ThinkingDelta,
     Usage,
 )
+from toolwright.contracts.mounts import Mount
 from toolwright.contracts.permissions import RuleChange
 from toolwright.contracts.tool import Input
 from toolwright.contracts.values import value
@@ -72,6 +74,7 @@ __all__ = [
     "ChildStarted",
     "ClientNoted",
     "Compacted",
+    "CredentialUsed",
     "Event",
     "HandedBack",
     "HookFinished",
@@ -108,6 +111,7 @@ __all__ = [
     "TaskChanged",
     "ToolsListed",
     "ToolsLoaded",
+    "ToolsUnloaded",
     "ValidationFailed",
 ]
 
@@ -141,6 +145,8 @@ class SessionCreated:
     """Ids of the vaults that its credentials come from, the first one first."""
     environment: EnvironmentDefinition | None = None
     """None: whatever the settings of its project say."""
+    mounts: tuple[Mount, ...] = ()
+    """Folders besides the project that it and the agents it starts see."""
 
 
 InputSource = Literal["user", "notification", "agent", "system"]
@@ -317,6 +323,13 @@ class ToolsLoaded:
 
 
 @value(frozen=True, kw_only=True)
+class ToolsUnloaded:
+    """Tools that were loaded and never called are known by name only again: what was said is shortened."""
+
+    names: tuple[str, ...]
+
+
+@value(frozen=True, kw_only=True)
 class AgentChanged:
     """Its client gave the session other tools or servers; they count from the next run on."""
 
@@ -458,6 +471,7 @@ LoggedEvent = (
     | AgentChanged
     | ToolsListed
     | ToolsLoaded
+    | ToolsUnloaded
     | Compacted
     | ChildStarted
     | ChildEnded
@@ -479,6 +493,7 @@ LoggedEvent = (
     | LoopDetected
     | ServerChanged
     | PackagesInstalled
+    | CredentialUsed
     | TaskChanged
     | RegistryConflict
 )

@@ -27,6 +27,9 @@ class OAuthSettings:
     callback_port: int | None = None
     scopes: tuple[str, ...] = ()
     metadata_url: str = ""
+    """Where the server that gives out tokens describes itself."""
+    client_metadata_url: str = ""
+    """Where we are described as a client."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -66,6 +66,8 @@ class ServerView:
     status: ServerStatus
     reason: str = ""
     """Why it is not connected, without secrets."""
+    challenge: str = ""
+    """What it said, as headers have it, when it let nobody in."""
     facts: ServerFacts = NO_FACTS
     tools: int = 0
     held_back: tuple[str, ...] = ()

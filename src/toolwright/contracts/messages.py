@@ -39,6 +39,9 @@ class ResultBlock:
     call_id: str
     content: Content
     is_error: bool = False
+    loads: tuple[str, ...] = ()
+    """Wire names of tools that can be called from here on; ``content`` says so in words, with definitions.
+    Providers that keep definitions aside are told the names in place of the words."""
     type: Literal["result"] = "result"
 
 

@@ -1,6 +1,6 @@
 """Asking a model: the request, what comes back while it speaks, and the port behind which providers stand."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
@@ -38,6 +38,11 @@ class Preamble:
     fingerprint: str
     encoded: dict[str, bytes] = field(default_factory=dict, repr=False)
     """The preamble as a provider sends it, by the provider's dialect."""
+    search: str = ""
+    """The wire name of the tool that finds those kept aside. Empty where the provider keeps none: only one
+    whose profile says ``tool_search`` is ever given a name here."""
+    aside: Mapping[str, ToolDefinition] = field(default_factory=dict, repr=False)
+    """By name, tools that the provider shows to the model once a result names them, and not before."""
 
 
 @value(frozen=True, slots=True, kw_only=True)
@@ -124,6 +129,8 @@ class ModelProfile:
     documents: bool = False
     native_tools: bool = True
     """Off for models that must be forced to write calls by a schema."""
+    tool_search: bool = False
+    """Definitions may be kept aside at the provider until the result of a search names them."""
     prices: Prices | None = None
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, Self
 
 from toolwright.contracts.events import Event
+from toolwright.contracts.mounts import Mount
 from toolwright.contracts.network import NO_NETWORK, NetworkAccess
 from toolwright.contracts.permissions import ApprovalAnswer, ApprovalRequest
 from toolwright.contracts.tool import Access
@@ -155,7 +156,12 @@ class Workspace(Protocol):
 
     @property
     def roots(self) -> tuple[str, ...]:
-        """Absolute paths of all roots, the main one first."""
+        """Absolute paths of all roots, the main one first. What is mounted is not among them."""
+        ...
+
+    @property
+    def mounts(self) -> tuple[Mount, ...]:
+        """Folders of this machine that lie under paths of their own."""
         ...
 
     @property
@@ -168,6 +174,10 @@ class Workspace(Protocol):
 
     def resolved(self, path: str) -> str:
         """The path with every symlink followed as far as it exists. For judging, never for opening."""
+        ...
+
+    def on_disk(self, path: str) -> str:
+        """Where the absolute path lies on this machine. For looking at times, never for opening."""
         ...
 
     def contains(self, path: str, access: Access = "read") -> bool:
@@ -253,6 +263,8 @@ class Command:
     """Further directories shown read-only."""
     protected: tuple[str, ...] = ()
     """Paths inside writable directories that stay read-only."""
+    mounts: tuple[Mount, ...] = ()
+    """Directories shown under other paths than their own. Without a sandbox they are not shown."""
     merge_stderr: bool = True
 
 

@@ -75,6 +75,8 @@ class ToolSpec:
     needs_person: bool = False
     idempotent: bool = False
     """May be run again after a crash whose outcome is unknown."""
+    dispatches: bool = False
+    """Its input names another offered tool and holds the input of that one, which is called in its place."""
     polling: bool = False
     """Expected to be called again with the same input; the loop guard leaves it alone."""
     blocking: bool = False
@@ -218,6 +220,8 @@ class Done:
     """A new working directory for the calls after this one."""
     notes: tuple[str, ...] = ()
     """Texts for the model that stand after all results of the batch."""
+    loads: tuple[str, ...] = ()
+    """Wire names of tools whose definitions ``content`` tells, and that can be called from here on."""
 
 
 @value(frozen=True, slots=True)
@@ -316,6 +320,8 @@ class OfferedTool:
     description: str
     loaded: bool = True
     """False while the tool is deferred: listed by name only."""
+    sent: bool = True
+    """Whether its definition stands in the list of tools; one that is loaded may stand in a result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,6 +332,7 @@ class Offered:
     names: Mapping[str, OfferedTool]
     """Every name that resolves: offered, wire, canonical and aliases."""
     fingerprint: str = ""
+    """Of the definitions that are sent."""
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,10 @@ class ToolsFound:
     unknown: tuple[UnknownName, ...] = ()
     near: tuple[str, ...] = ()
     """Names that look like the query, where nothing was found."""
+    servers: tuple[str, ...] = ()
+    """Servers whose tools can be found."""
+    call_with: str = ""
+    """The tool that calls what was found; empty where it is called by its own name."""
     deferred: int = 0
     """Tools that are not loaded, after this."""
     pending: tuple[str, ...] = ()
@@ -44,8 +48,8 @@ class ToolsFound:
 class ToolShelf(Protocol):
     """The tools of one session that are told of by name, and those loaded already."""
 
-    async def search(self, query: str, limit: int) -> ToolsFound:
-        """Find tools and load what was found: it can be called at once.
+    async def search(self, query: str, limit: int | None = None) -> ToolsFound:
+        """Find tools and load what was found: it can be called at once. Without a limit the usual one counts.
 
         Waits a little for servers that are being connected when nothing good is found without them.
         """

@@ -37,6 +37,22 @@ class RefreshTerms:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SignedIn:
+    """As whom a person signed in at an authorization server: the client we are there, and what was granted.
+
+    The client's secret is sealed with the token. It is shown to this issuer and to nobody else.
+    """
+
+    issuer: str
+    client_id: str
+    client_auth: ClientAuth = "none"
+    redirect_uri: str = ""
+    """Where the client was registered to be sent back to; empty where it was not registered by us."""
+    scopes: tuple[str, ...] = ()
+    revocation_endpoint: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Credential:
     """Everything about a credential but its secret."""
 
@@ -49,6 +65,8 @@ class Credential:
     header: str = "Authorization"
     expires_at: float | None = None
     refresh: RefreshTerms | None = None
+    signed_in: SignedIn | None = None
+    """How the token was come by, where a person signed in for it."""
     last_four: str = ""
     """End of the value, empty where the value is too short to show any of it."""
     created_at: float = 0.0
@@ -162,6 +180,13 @@ class Credentials(Protocol):
 
         Renews a token that has run out. May raise VaultError when it cannot be renewed or opened. Asked for
         every request, so that a rotated value counts at once. Each use is recorded before it happens.
+        """
+        ...
+
+    async def standing(self, server_url: str) -> str:
+        """Say in a word, which is no secret, what ``headers`` would give now: another word, other headers.
+
+        Uses nothing. May raise VaultError.
         """
         ...
 

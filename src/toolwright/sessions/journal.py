@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 from toolwright.contracts.errors import EngineFault
 from toolwright.contracts.events import (
@@ -39,13 +39,9 @@ Scrub = Callable[[Any], Any]
 Show = Callable[[int, LiveDelta], None]
 
 
-class _Noted(NamedTuple):
-    """An event that is not durable yet. What a client asked for is taken back when it cannot be kept."""
-
-    seq: int
-    event: LoggedEvent
-    at: float
-    by_client: bool
+_Noted = tuple[int, LoggedEvent, float, bool]
+"""An event that is not durable yet: its number, itself, when it came, and whether a client asked for it. That
+is taken back when it cannot be kept. A plain tuple, because each event is one for a moment."""
 
 
 class Journal:
@@ -106,10 +102,10 @@ class Journal:
             event = self.scrub(event)
         at = self._now()
         if self.broken is not None:
-            self._noted.append(_Noted(self.head + 1, event, at, by_client))
+            self._noted.append((self.head + 1, event, at, by_client))
             raise self.broken
         self._queue(event, at)
-        self._noted.append(_Noted(self.head, event, at, by_client))
+        self._noted.append((self.head, event, at, by_client))
         if by_client:
             self._asked = self.head
         self.state.apply(event, at)
@@ -118,7 +114,7 @@ class Journal:
         """Record what the state begins with."""
         created, at = self.state.created, self.state.created_at
         self._queue(created, at)
-        self._noted.append(_Noted(self.head, created, at, by_client=True))
+        self._noted.append((self.head, created, at, True))
 
     def _queue(self, event: LoggedEvent, at: float) -> None:
         seq = self.head + 1
@@ -213,12 +209,12 @@ class Journal:
         self.head, self._hash = entries[-1].seq, entries[-1].hash
         self._queued, self._last = [], None
         lost, self._noted = self._noted, []
-        for noted in lost:
-            if noted.seq > state.head and not noted.by_client:
-                self._queue(noted.event, noted.at)
-                self._noted.append(noted._replace(seq=self.head))
-        for noted in self._noted:
-            state.apply(noted.event, noted.at)
+        for seq, event, at, by_client in lost:
+            if seq > state.head and not by_client:
+                self._queue(event, at)
+                self._noted.append((self.head, event, at, False))
+        for _, event, at, _ in self._noted:
+            state.apply(event, at)
         self.state, self.conversation = state, state.conversation  # without what was refused
         await self._flushed()
 

@@ -167,7 +167,7 @@ class LiveSession:
             parts.stopper.stop(RunEnd("interrupted", self.state.interrupted))
 
     def _over_budget(self) -> str:
-        if self.furnished is None:
+        if self.furnished is None or not self.state.children:
             return ""
         parts, talk = self.furnished.parts, self.journal.conversation
         seconds = talk.running_seconds(parts.clock.now())

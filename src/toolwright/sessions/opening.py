@@ -2,8 +2,10 @@
 
 import asyncio
 import logging
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Protocol
 
 from toolwright.contracts.errors import EngineFault
@@ -17,6 +19,8 @@ from toolwright.sessions.mending import Mending
 from toolwright.sessions.state import SessionState, folded
 
 log = logging.getLogger(__name__)
+_MOST_LOOKED_AT = 4
+"""Sessions that may not be closed, before no more are looked at."""
 
 
 class Watch(Protocol):
@@ -62,6 +66,7 @@ class OpenSessions:
         self._watch = watch
         self._live: OrderedDict[str, LiveSession] = OrderedDict()
         self._opening: dict[str, asyncio.Lock] = {}
+        self._looked_at: Counter[str] = Counter()
         self._mending = Mending(clock, go_on=go_on)
 
     def __iter__(self) -> Iterator[LiveSession]:
@@ -130,9 +135,9 @@ class OpenSessions:
             head=head,
             last_hash=last_hash,
             clock=self._clock,
-            show=lambda at, delta: self._watch.shown(session_id, at, delta),
+            show=partial(self._watch.shown, session_id),
         )
-        journal.on_observed = lambda event: self._watch.observed(journal, event)
+        journal.on_observed = partial(self._watch.observed, journal)
         journal.on_broken = lambda: self._mending.take(session_id)
         live = self._live[session_id] = LiveSession(journal, self._furnish)
         self._watch.opened(live)
@@ -157,19 +162,38 @@ class OpenSessions:
     # --- closing --------------------------------------------------------------------------------
 
     async def put_away(self) -> None:
-        """Close the sessions that were not used for longest, so that idle ones cost nothing."""
-        for session_id in list(self._live)[: max(len(self._live) - self._kept_open, 0)]:
-            live = self._live.get(session_id)
-            if live is None or not self._may_go(live) or not await self._is_kept(live):
-                continue
-            if self._may_go(live) and self._live.get(session_id) is live:
+        """Close the sessions that were not used for longest, so that idle ones cost nothing.
+
+        One that may not go counts as used now. After a few of those the rest is left for the next time:
+        while many are at work, each that ends would look at all of them.
+        """
+        stayed = 0
+        while len(self._live) > self._kept_open and stayed < _MOST_LOOKED_AT:
+            session_id, live = next(iter(self._live.items()))
+            self._live.move_to_end(session_id)
+            if not self._may_go(live) or not await self._is_kept(live):
+                stayed += 1
+            elif self._may_go(live) and self._live.get(session_id) is live:
                 del self._live[session_id]
                 self._watch.closed(live)
                 await live.close()
                 await self._store.release(session_id, epoch=live.journal.epoch)
 
+    @contextmanager
+    def kept(self, session_id: str) -> Iterator[None]:
+        """Within this, a session that is open stays so: somebody is about to look at it."""
+        self._looked_at[session_id] += 1
+        try:
+            yield
+        finally:
+            self._looked_at[session_id] -= 1
+            if not self._looked_at[session_id]:
+                del self._looked_at[session_id]
+
     def _may_go(self, live: LiveSession) -> bool:
-        return live.can_be_put_away and not self._watch.is_busy(live.state.session_id)
+        session_id = live.state.session_id
+        watched = session_id in self._looked_at or self._watch.is_busy(session_id)
+        return live.can_be_put_away and not watched
 
     @staticmethod
     async def _is_kept(live: LiveSession) -> bool:

@@ -356,11 +356,12 @@ class Sessions:
 
     async def quiet(self, session_id: str) -> SessionState:
         """Return the state once nobody works on the session or a child of it any more."""
-        while True:
-            await self.idle(session_id)
-            state = await self.state(session_id)
-            if not self.is_busy(session_id):
-                return state
+        with self._open.kept(session_id):
+            while True:
+                await self.idle(session_id)
+                state = await self.state(session_id)
+                if not self.is_busy(session_id):
+                    return state
 
     async def idle(self, session_id: str) -> None:
         """Return once nobody works on the session or a child of it any more."""

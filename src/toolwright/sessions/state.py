@@ -36,6 +36,7 @@ from toolwright.contracts.events import (
     SessionTitled,
     ToolsListed,
     ToolsLoaded,
+    ToolsUnloaded,
 )
 from toolwright.contracts.permissions import RuleChange
 from toolwright.contracts.storage import SessionCard, SessionStatus
@@ -98,6 +99,13 @@ class SessionState:
         """Tools are told of by name since some request, and from then on."""
         self.loaded: list[str] = []
         """Tools that were known by name and are loaded now, in the order of that."""
+        self.named: set[str] = set()
+        """Those of them that the session began with."""
+        self.carried: set[str] = set()
+        """Those of them whose definitions stood in results that the conversation was shortened by."""
+        self.unused: list[str] = []
+        """Those of them that were not called when the conversation was shortened, until they are unloaded."""
+        self._called: set[str] = set()
         self.created_at = at
         self.updated_at = at
         self.head = 1
@@ -254,15 +262,25 @@ class SessionState:
 
     def _tools_loaded(self, event: ToolsLoaded) -> None:
         self.loaded += [name for name in event.names if name not in self.loaded]
+        if not self.defers:  # the session begins with them
+            self.named.update(event.names)
+
+    def _tools_unloaded(self, event: ToolsUnloaded) -> None:
+        self.loaded = [name for name in self.loaded if name not in event.names]
+        self.carried.difference_update(event.names)
+        self.unused = [name for name in self.unused if name not in event.names]
 
     def _shortened(self, event: Compacted) -> None:
         del event
         self.listed.clear()
+        self.carried.update(name for name in self.loaded if name not in self.named)
+        self.unused = [name for name in self.loaded if name in self.carried and name not in self._called]
 
     def _another_agent(self, event: AgentChanged) -> None:
         self.agent = event.agent
 
     def _call_over(self, event: CallEnded) -> None:
+        self._called.add(event.tool)
         if event.new_cwd:
             self.cwd = event.new_cwd
 
@@ -328,6 +346,7 @@ class SessionState:
         AgentChanged: _another_agent,
         ToolsListed: _tools_listed,
         ToolsLoaded: _tools_loaded,
+        ToolsUnloaded: _tools_unloaded,
         Compacted: _shortened,
         CallEnded: _call_over,
         CallWaiting: _waits,

@@ -8,6 +8,7 @@ from toolwright.contracts.definitions import RunLimits
 from toolwright.contracts.models import Effort
 from toolwright.contracts.permissions import Mode
 
+Delivery = Literal["auto", "append", "native", "dispatch"]
 Count = Annotated[int, Field(ge=1)]
 Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -39,6 +40,8 @@ class ToolSearchSettings(_Section):
 
     mode: str = "auto"
     """``auto``, ``auto:N`` (percent of the window), ``count:N``, ``always`` or ``never``."""
+    delivery: Delivery = "auto"
+    """How definitions come to the model; ``auto``: ``native`` where the provider has it, else ``append``."""
     max_results: int = Field(default=5, ge=1, le=50)
     wait_seconds: float = Field(default=10.0, ge=0.0)
     """For servers that are being connected, when a search finds nothing good without them."""
@@ -107,6 +110,10 @@ class McpSettings(_Section):
     tool_idle_timeout_ms: int = Field(default=60_000, ge=0)
     """Without an answer or a sign of progress; 0: no limit."""
     max_output_tokens: Count = 25_000
+    vaults: tuple[str, ...] = ("default",)
+    """Names of the vaults whose credentials servers are shown; over HTTP each session names its own."""
+    client_metadata_url: str = ""
+    """Where we are described as a client, for signing in at servers that read such documents."""
 
 
 class FileSettings(_Section):
@@ -203,6 +210,8 @@ class AbilitySettings(_Section):
     max_output: Count | None = None
     images: bool | None = None
     documents: bool | None = None
+    tool_search: bool | None = None
+    """Whether it takes definitions of tools that are kept aside until a search names them."""
     prices: PriceSettings | None = None
 
 

@@ -13,6 +13,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
@@ -52,6 +53,7 @@ class EngineOptions(TypedDict, total=False):
     hooks: "Sequence[Hook]"
     mcp_servers: Mapping[str, Any]
     elicit: Elicit | None
+    vaults: Sequence[str]
     settings: Mapping[str, Any] | None
     durable: bool
     store: EventStore | None
@@ -66,8 +68,9 @@ class Engine:
     ``workspace`` is the project folder, by default the current one; tools of your own alone get an empty one.
     Without ``approve`` nothing is allowed that would have to be asked; with ``answers_later`` such calls wait
     until somebody answers. ``mcp_servers`` holds MCP servers by name, written as in ``.mcp.json``, or server
-    objects of the package mcp; ``elicit`` answers what they want from a person. ``durable=False`` keeps
-    sessions in memory; a ``store`` of your own stays open.
+    objects of the package mcp; ``elicit`` answers what they want from a person. ``vaults`` names the vaults
+    whose credentials they are shown, instead of those of the settings. ``durable=False`` keeps sessions in
+    memory; a ``store`` of your own stays open.
     """
 
     def __init__(
@@ -86,6 +89,7 @@ class Engine:
         hooks: "Sequence[Hook]" = (),
         mcp_servers: Mapping[str, Any] = NO_SERVERS,
         elicit: Elicit | None = None,
+        vaults: Sequence[str] = (),
         settings: Mapping[str, Any] | None = None,
         durable: bool = True,
         store: EventStore | None = None,
@@ -103,6 +107,7 @@ class Engine:
         self._hooks = tuple(hooks)
         self._mcp_servers = dict(mcp_servers)
         self._elicitor = Elicitors(elicit) if elicit is not None else None
+        self._vaults = tuple(vaults)
         self._settings = with_rules(
             settings or {}, allow=allow, ask=ask, deny=deny, mode=mode, toolset="default"
         )
@@ -159,7 +164,13 @@ class Engine:
         if not isinstance(definition, AgentDefinition):
             definition = await asyncio.to_thread(self._definition, definition, engine.loaded)
         engine.works.lookup(definition.model)
-        created = await engine.sessions.create(definition, project=engine.loaded.project, title=title)
+        vaults = await engine.works.credentials.chosen()
+        created = await engine.sessions.create(
+            definition,
+            project=engine.loaded.project,
+            title=title,
+            about=lambda created: replace(created, vaults=vaults),
+        )
         return Session(engine, created)
 
     async def open(self, session_id: str) -> Session:
@@ -247,6 +258,7 @@ class Engine:
             hooks=self._hooks,
             mcp_servers=self._mcp_servers,
             elicitor=self._elicitor,
+            named_vaults=self._vaults,
             can_ask=self._can_ask,
             bypass_enabled=self._bypass,
             bare=self._workspace is None,

@@ -143,7 +143,8 @@ class Session:
         asking = Asking(sessions, self.id, self._engine.approve)
         records = sessions.follow(self.id, after=after or 0, until=asking if until_quiet else None)
         try:
-            asking.see((await self.state()).questions)
+            if self._engine.approve is not None:
+                asking.see((await self.state()).questions)
             async for record in records:
                 yield record
                 asking.see([record.event])

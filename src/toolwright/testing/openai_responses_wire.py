@@ -10,6 +10,8 @@ from toolwright.contracts.messages import CallBlock, SaidBlock
 from toolwright.contracts.models import Answer, StopReason, Usage
 from toolwright.testing.openai_chat_wire import ChatWire, cut
 
+SEARCH = "search_"
+"""Calls whose ids begin so are written as searches for tools, of which the protocol has a kind of its own."""
 _INCOMPLETE: dict[StopReason, str] = {
     "max_tokens": "max_output_tokens",
     "refusal": "content_filter",
@@ -80,6 +82,9 @@ def _item(place: int, block: SaidBlock) -> dict[str, Any]:
     if isinstance(block, TextBlock):
         part = {"type": "output_text", "text": block.text, "annotations": []}
         return {"type": "message", "id": f"msg_{place}", "role": "assistant", "content": [part]}
+    if isinstance(block, CallBlock) and block.call_id.startswith(SEARCH):
+        asked = {"call_id": block.call_id, "execution": "client", "arguments": orjson.loads(block.input)}
+        return {"type": "tool_search_call", "id": f"tsc_{place}", **asked}
     if isinstance(block, CallBlock):
         call = {"call_id": block.call_id, "name": block.name, "arguments": block.input}
         return {"type": "function_call", "id": f"fc_{place}", **call}
@@ -92,6 +97,7 @@ _EMPTY: Mapping[str, Mapping[str, Any]] = {
     "message": {"content": []},
     "reasoning": {"summary": []},
     "function_call": {"arguments": ""},
+    "tool_search_call": {"arguments": {}},
 }
 
 

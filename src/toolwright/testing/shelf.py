@@ -13,9 +13,9 @@ class MemoryShelf:
         self.loaded: list[str] = []
         """What was found, in that order."""
 
-    async def search(self, query: str, limit: int) -> ToolsFound:
+    async def search(self, query: str, limit: int | None = None) -> ToolsFound:
         words = query.casefold().removeprefix("select:").replace(",", " ").split()
-        found = [tool for tool in self.tools if any(word in _text(tool) for word in words)][:limit]
+        found = [tool for tool in self.tools if any(word in _text(tool) for word in words)][: limit or 5]
         self.loaded += [tool.name for tool in found]
         return ToolsFound(tools=tuple(found), deferred=len(self.tools) - len(set(self.loaded)))
 

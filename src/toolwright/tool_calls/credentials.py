@@ -3,13 +3,15 @@
 import base64
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from html import escape
 from urllib.parse import quote
 
 SHORTEST_SECRET = 8
 """Shorter values would be found by chance everywhere."""
 MASK = "[redacted]"
 _LONGEST_WORD = 20
+_ESCAPED = re.compile(r"%[0-9A-F]{2}")
 
 _SECRET_NAME = re.compile(
     r"(?:^|_)(?:API_?KEY|ACCESS_?KEY|KEY|SECRET|TOKEN|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|AUTH(?!_SOCK))(?:_|$|\d)",
@@ -83,6 +85,20 @@ class Masking:
         return _PASSWORD_IN_URL.sub(rf"\1:{MASK}@", _FORMATS.sub(MASK, text))
 
 
+def redacting(*maskings: Masking | None) -> Callable[[str], str] | None:
+    """Return what replaces the credentials of all of these; None where there are none."""
+    there = [masking for masking in maskings if masking is not None]
+    if len(there) < 2:
+        return there[0] if there else None
+
+    def redact(text: str) -> str:
+        for masking in there:
+            text = masking(text)
+        return text
+
+    return redact
+
+
 def _spellings(value: str) -> set[str]:
     raw = value.encode("utf-8", "surrogatepass")
     found = {
@@ -92,7 +108,10 @@ def _spellings(value: str) -> set[str]:
         quote(value, safe="", errors="replace"),
         quote(value, errors="replace"),
     }
-    found |= {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
+    found |= {_ESCAPED.sub(lambda mark: mark.group().lower(), spelling) for spelling in found}
+    written = json.dumps(value)[1:-1]
+    found |= {written, written.replace("/", "\\/"), json.dumps(written)[1:-1]}
+    found |= {json.dumps(value, ensure_ascii=False)[1:-1], escape(value)}
     for shift in range(3):
         for encoded in (base64.b64encode(bytes(shift) + raw), base64.urlsafe_b64encode(bytes(shift) + raw)):
             found.add(_own_part(encoded.decode("ascii"), shift, len(raw)))

@@ -113,8 +113,9 @@ class EarlyCalls:
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        self.start_over()
-        await self.kept()
+        if self._opened or self._orphans:
+            self.start_over()
+            await self.kept()
         for early in self._kept:
             if not early.taken_over:  # whoever was to do so did not come to it
                 await early.give_up()
@@ -138,7 +139,7 @@ class EarlyCalls:
             if self._pipeline.count(orphan.live) is None:
                 self._orphans.remove(orphan)
                 self._say_discarded(orphan.live)
-                orphan.live.written = call
+                orphan.live.becomes(call)
                 return orphan
         return None
 

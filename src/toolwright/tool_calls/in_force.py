@@ -1,7 +1,7 @@
 """What is in force for a session right now: its policy and its workspace. The one place they change."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from toolwright.contracts.ports import Workspace
@@ -53,14 +53,23 @@ class InForce:
         self._workspace = self._workspace.with_cwd(cwd)
         self.change(replace(self._policy, cwd=cwd))
 
-    @contextmanager
-    def telling(self, listener: Callable[[], None]) -> Iterator[None]:
+    def telling(self, listener: Callable[[], None]) -> AbstractContextManager[None]:
         """Call ``listener`` after every change while this lasts."""
-        self._listeners.append(listener)
-        try:
-            yield
-        finally:
-            self._listeners.remove(listener)
+        return _Telling(self._listeners, listener)
+
+
+class _Telling(AbstractContextManager[None]):
+    __slots__ = ("_listener", "_listeners")
+
+    def __init__(self, listeners: list[Callable[[], None]], listener: Callable[[], None]) -> None:
+        self._listeners = listeners
+        self._listener = listener
+
+    def __enter__(self) -> None:
+        self._listeners.append(self._listener)
+
+    def __exit__(self, *raised: object) -> None:
+        self._listeners.remove(self._listener)
 
 
 def _hidden(policy: Policy, *, unasked: bool) -> Callable[[str], bool] | None:

@@ -59,7 +59,9 @@ class LiveCall:
         "failure",
         "feed",
         "found",
+        "given",
         "halts",
+        "id",
         "input",
         "lap_at",
         "laps",
@@ -83,6 +85,9 @@ class LiveCall:
 
     def __init__(self, call: ToolCall, turn: Turn, *, started_at: float) -> None:
         self.written = call
+        self.id = call.id
+        self.given: str | Input = call.input
+        """What its tool is given: a part of what was written, where that named another tool."""
         self.turn = turn
         self.started_at = started_at
         self.found: OfferedTool | None = None
@@ -124,9 +129,9 @@ class LiveCall:
         """Seconds by step; None when nobody wants to know."""
         self.lap_at = started_at
 
-    @property
-    def id(self) -> str:
-        return self.written.id
+    def becomes(self, call: ToolCall) -> None:
+        """Stand from now on for a call that says the same."""
+        self.written, self.id = call, call.id
 
     @property
     def tool(self) -> Tool:

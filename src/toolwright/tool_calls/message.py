@@ -39,7 +39,7 @@ class BatchResult:
     @property
     def waiting(self) -> tuple[CallResult, ...]:
         """The calls that wait for a person or for the client."""
-        return tuple(result for result in self.results if isinstance(result.outcome, Waiting))
+        return tuple([result for result in self.results if isinstance(result.outcome, Waiting)])
 
 
 async def handed_over(

@@ -15,7 +15,7 @@ Every unhappy way is an outcome and ends in step 7. Cancellation and ``EngineFau
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -31,6 +31,7 @@ from toolwright.contracts.tool import (
     Failed,
     Input,
     Objection,
+    OfferedTool,
     Outcome,
     ToolCall,
     Waiting,
@@ -38,7 +39,7 @@ from toolwright.contracts.tool import (
 from toolwright.contracts.view import View
 from toolwright.tool_calls import lookup, loop_guard, quotas, texts, validation
 from toolwright.tool_calls.live import LiveCall, Turn
-from toolwright.tool_calls.loading import loaded
+from toolwright.tool_calls.loading import dispatched, loaded
 from toolwright.tool_calls.loop_guard import NO_STREAK, LoopLimits
 from toolwright.tool_calls.observable import grants
 from toolwright.tool_calls.order import ALONE, Order
@@ -109,7 +110,17 @@ class Pipeline:
 
         ``answered`` says that the call ended in ``Waiting`` before and a person has answered since.
         """
-        return await self._stoppable(live, lambda: self._steps(live, order, answered))
+        outcome: Outcome | None = None
+        try:
+            with live.scope:
+                outcome = await self._steps(live, order, answered)
+        finally:
+            self._live.pop(live, None)
+        if outcome is None:
+            outcome = live.stopped
+        if outcome is None:
+            raise EngineFault(f"call {live.id} ended without an outcome")
+        return outcome
 
     async def _steps(self, live: LiveCall, order: Order, answered: Answered | None) -> Outcome:
         return (
@@ -178,19 +189,6 @@ class Pipeline:
             lives.append(self.open(call, turn, refused=refused))
         return lives
 
-    async def _stoppable(self, live: LiveCall, steps: Callable[[], Awaitable[Outcome]]) -> Outcome:
-        outcome: Outcome | None = None
-        try:
-            with live.scope:
-                outcome = await steps()
-        finally:
-            self._live.pop(live, None)
-        if outcome is None:
-            outcome = live.stopped
-        if outcome is None:
-            raise EngineFault(f"call {live.id} ended without an outcome")
-        return outcome
-
     # --- steps 0 and 1: find, count, read, validate -------------------------------------------
 
     def open(
@@ -203,7 +201,7 @@ class Pipeline:
         live = LiveCall(call, turn, started_at=self._now())
         if self._keeps_laps:
             live.laps = {}
-        live.failure = refused or self._find(live, counted=counted) or self._read(live, call.input)
+        live.failure = refused or self._find(live, counted=counted) or self._read(live, live.given)
         self._live[live] = None
         if live.failure is None:
             live.traits = self._tell.promised(live)
@@ -213,11 +211,16 @@ class Pipeline:
         return live
 
     def _find(self, live: LiveCall, *, counted: bool) -> Failed | None:
-        found = lookup.found(live.turn.offered, live.written.name, loads=self.parts.load is not None)
+        offered, loads = live.turn.offered, self.parts.load is not None
+        found = lookup.found(offered, live.written.name, loads=loads)
+        if isinstance(found, OfferedTool) and found.tool.spec.dispatches:
+            live.found, live.spec = found, found.tool.spec  # whose failure it is, if it names no other
+            meant = dispatched(offered, found, live.given, self._validators, loads=loads)
+            found = meant if isinstance(meant, Failed) else meant.tool
+            live.given = live.given if isinstance(meant, Failed) else meant.input
         if isinstance(found, Failed):
             return found
-        live.found = found
-        live.spec = found.tool.spec
+        live.found, live.spec = found, found.tool.spec
         return None if counted else self.count(live)
 
     def _read(self, live: LiveCall, raw: str | Input) -> Failed | None:
@@ -404,6 +407,7 @@ class Pipeline:
 
     async def conclude(self, live: LiveCall, outcome: Outcome) -> CallResult:
         """Turn what a call ended in into its one result."""
+        live.context = None  # it leads back to the call: a circle that would wait for the garbage collector
         if isinstance(outcome, Waiting):
             return self._noted(self._unseen(live, outcome, Bounded("", None, spills=False)))
         ended = self._counted(live, await self._after(live, outcome))

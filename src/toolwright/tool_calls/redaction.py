@@ -22,7 +22,7 @@ def _scrubbed(value: Any, redact: Redact) -> Any:
     if isinstance(value, tuple | list):
         return type(value)(_scrubbed(item, redact) for item in value)
     if isinstance(value, Mapping):
-        return {key: _scrubbed(item, redact) for key, item in value.items()}
+        return {_scrubbed(key, redact): _scrubbed(item, redact) for key, item in value.items()}
     if not dataclasses.is_dataclass(value) or isinstance(value, type | ImageBlock | DocumentBlock):
         return value
     changes = {}

@@ -24,6 +24,7 @@ from toolwright.tool_calls.results import Bounded
 
 log = logging.getLogger(__name__)
 Said = TypeVar("Said")
+About = TypeVar("About")
 _TRAITS_IF_BROKEN = Traits(destructive=True)
 
 
@@ -141,7 +142,7 @@ class Telling:
             duration=duration,
             before=live.view,
         )
-        view = self._said(live, "view", None, lambda: found.tool.view(state))
+        view = self._said(live, "view", None, found.tool.view, state)
         if view is not None and self._keeps_views:
             redact = self._parts.redact
             live.view = view if redact is None else scrubbed(view, redact)
@@ -151,12 +152,14 @@ class Telling:
 
     def promised(self, live: LiveCall) -> Traits:
         """What the tool promises for this input; one that cannot say promises nothing."""
-        return self._said(live, "traits", _TRAITS_IF_BROKEN, lambda: live.tool.traits(live.input))
+        return self._said(live, "traits", _TRAITS_IF_BROKEN, live.tool.traits, live.input)
 
-    def _said(self, live: LiveCall, member: str, if_broken: Said, ask: Callable[[], Said]) -> Said:
+    def _said(
+        self, live: LiveCall, member: str, if_broken: Said, ask: Callable[[About], Said], about: About
+    ) -> Said:
         """Ask a tool about a call; one that raises is taken for the careful answer."""
         try:
-            return ask()
+            return ask(about)
         except EngineFault:
             raise
         except Exception:

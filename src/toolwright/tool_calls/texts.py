@@ -89,6 +89,15 @@ def tool_not_loaded(name: str) -> Failed:
     )
 
 
+def dispatched_to_itself(name: str) -> Failed:
+    """A call by way of a tool named that tool again."""
+    return Failed(
+        "invalid_input",
+        f"{name} calls other tools and not itself.",
+        hint=f"Give {name} the name of the tool that is meant, and its arguments.",
+    )
+
+
 def loaded_now(name: str, failed: Failed, definition: Mapping[str, Any]) -> Failed:
     """The model called a tool that it knew by name only, and its input does not fit."""
     return Failed(

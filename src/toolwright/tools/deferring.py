@@ -12,12 +12,26 @@ from toolwright.tools.outcomes import json_text
 
 SEARCH: Final = "tool_search"
 """The tool that loads the others; without it nothing is deferred."""
+CALLER: Final = "call_tool"
+"""The tool that calls others by their names, where the list of tools must never change."""
+OWN: Final = frozenset({SEARCH, CALLER})
+"""Tools that are there for the others: offered when they are of use, whatever else is."""
+MOST_ASIDE: Final = 10_000
+"""More definitions than this no provider keeps aside."""
 MOST_TOOLS: Final = 60
 USUAL_SHARE: Final = 10
 LONGEST_LISTING: Final = 16_000
 _CHARS_OF_A_TOKEN: Final = 4
+_FRAME: Final = 40
+_COUNTED: Final = 64
+"""Characters that a name of a server, or a line that counts what is not shown, takes besides its words."""
+_FOR_FAILED: Final = 2_000
+_MOST_SERVERS: Final = 100
 _WRITTEN: Final = re.compile(r"(?:(auto|count):)?(\d{1,6})|auto|always|never|true|false")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s")
+
+
+Way = Literal["append", "native", "dispatch"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +92,20 @@ def is_time(when: When, tools: Sequence[OfferedTool], *, window: int) -> bool:
     return False
 
 
+def way(
+    wanted: Literal["auto", "append", "native", "dispatch"], tools: Sequence[OfferedTool], *, native: bool
+) -> Way:
+    """Return how definitions come to the model: as it is wanted, where provider and offer allow that.
+
+    ``append``: at the end of the list of tools. ``native``: kept aside at the provider, which shows what a
+    result names. ``dispatch``: told in words only, and called by way of one tool that is always there.
+    """
+    if wanted == "dispatch" and any(tool.tool.spec.name == CALLER for tool in tools):
+        return "dispatch"
+    aside = sum(deferrable(tool.tool.spec) for tool in tools)
+    return "native" if native and wanted in {"auto", "native"} and aside <= MOST_ASIDE else "append"
+
+
 def deferred(tools: Iterable[OfferedTool], loaded: Iterable[str]) -> frozenset[str]:
     """Return the canonical names of tools that are told of by their names alone."""
     known = frozenset(loaded)
@@ -97,27 +125,48 @@ def listing(
     search: str,
     about: Mapping[str, str] | None = None,
     failed: Mapping[str, str] | None = None,
+    call_with: str = "",
     more: bool = False,
 ) -> str:
     """Return the names of deferred tools as a model reads them.
 
-    ``about`` says of servers what they are for, ``failed`` why others are not there; ``more`` says that these
-    have come later than those listed before.
+    ``about`` says of servers what they are for, ``failed`` why others are not there; ``call_with`` is the
+    tool to call them with, where that is not themselves; ``more`` says that these have come later than those
+    listed before. What does not fit into ``LONGEST_LISTING`` characters is counted.
     """
-    head = (
-        f"These tools exist{' now, too' if more else ''}, but their parameters are not loaded. "
-        f"Load them with {search} before calling them."
-    )
-    lines = [head, *_own(tools)]
-    for server, named in _by_server(tools).items():
-        lines += _of_server(server, named, (about or {}).get(server, ""), room=LONGEST_LISTING - _size(lines))
-    lines += [f"failed: {server} ({reason})" for server, reason in (failed or {}).items()]
-    return "\n".join(("<deferred-tools>", *lines, "</deferred-tools>"))
+    there = " now, too" if more else ""
+    head = f"These tools exist{there}, but their parameters are not loaded. Load them with {search} "
+    head += f"and call them with {call_with}." if call_with else "before calling them."
+    last = _fitting([f"failed: mcp__{name} ({why})" for name, why in (failed or {}).items()], _FOR_FAILED)
+    servers = _by_server(tools)
+    least = {server: len(server) + _COUNTED for server in list(servers)[:_MOST_SERVERS]}
+    if len(servers) > len(least):
+        last.insert(0, f"… and {len(servers) - len(least)} more servers; search by keyword")
+    room = LONGEST_LISTING - len(head) - _size(last) - _FRAME - sum(least.values())
+    lines = [head, *_fitting(list(_own(tools)), room)]
+    room -= _size(lines[1:])
+    for server, kept_free in least.items():
+        shown = _of_server(server, servers[server], (about or {}).get(server, ""), room=room + kept_free)
+        room += kept_free - _size(shown)
+        lines += shown
+    return "\n".join(("<deferred-tools>", *lines, *last, "</deferred-tools>"))
 
 
 def gone(names: Sequence[str]) -> str:
     """Return what a model is told of tools that it knows by name and that are there no more."""
     return f"<deferred-tools>\nNo longer available: {', '.join(names)}\n</deferred-tools>"
+
+
+def _fitting(lines: Sequence[str], room: int) -> list[str]:
+    """As many of the lines as fit, and how many do not."""
+    shown: list[str] = []
+    room -= _COUNTED
+    for line in lines:
+        room -= len(line) + 1
+        if room < 0:
+            return [*shown, f"… and {len(lines) - len(shown)} more; search by keyword"]
+        shown.append(line)
+    return shown
 
 
 def _own(tools: Iterable[OfferedTool]) -> Iterable[str]:
@@ -139,13 +188,15 @@ def _by_server(tools: Iterable[OfferedTool]) -> dict[str, list[str]]:
 
 def _of_server(server: str, names: Sequence[str], about: str, *, room: int) -> list[str]:
     said = first_sentence(about)
-    title = f"mcp__{server}: ({said})" if said else f"mcp__{server}:"
+    plain = f"mcp__{server}:"
+    title = f"{plain} ({said})" if said and len(plain) + len(said) + _COUNTED < room else plain
     shown: list[str] = []
-    size = len(title) + 60
+    size = len(title) + _COUNTED
     for name in names:
         size += len(name) + 2
         if size > room:
-            return [title, f"  {', '.join(shown)} … and {len(names) - len(shown)} more; search by keyword"]
+            before = f"{', '.join(shown)}, " if shown else ""
+            return [title, f"  {before}… and {len(names) - len(shown)} more; search by keyword"]
         shown.append(name)
     return [title, f"  {', '.join(shown)}"]
 

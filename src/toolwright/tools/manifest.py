@@ -37,6 +37,7 @@ MANIFEST: tuple[Entry, ...] = (
     Entry("find"),
     Entry("file_search", "discovery"),
     Entry("tool_search", "discovery"),
+    Entry("call_tool", "discovery"),
     Entry("git_log"),
     Entry("git_status"),
     Entry("bash"),

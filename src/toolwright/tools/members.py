@@ -52,6 +52,7 @@ class SpecMembers(TypedDict, total=False):
     interrupt: Literal["cancel", "block"]
     needs_person: bool
     idempotent: bool
+    dispatches: bool
     polling: bool
     blocking: bool
 

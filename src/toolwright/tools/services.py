@@ -57,3 +57,5 @@ class Services:
     """The MCP servers of the session; None where none are set up."""
     cwd: Callable[[], str] = _nowhere
     """Where relative paths start right now, for promises made before a call has a workspace; may be empty."""
+    on_disk: Callable[[str], str] = str
+    """Where a path lies on this machine, for the same; mounts lie elsewhere than calls see them."""

@@ -57,7 +57,9 @@ class Found:
     @property
     def is_good(self) -> bool:
         """Whether something was found that is likely meant."""
-        return self.by_name or any(match.score >= GOOD_SCORE for match in self.matches)
+        if self.by_name:
+            return not self.unknown
+        return any(match.score >= GOOD_SCORE for match in self.matches)
 
 
 class ToolIndex:

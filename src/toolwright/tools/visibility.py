@@ -40,6 +40,8 @@ class Selection:
     disabled: Collection[str] = ()
     deferred: frozenset[str] = frozenset()
     """Canonical names that are listed but not sent."""
+    told: frozenset[str] = frozenset()
+    """Canonical names that are loaded and not sent: the model has their definitions from elsewhere."""
     appended: Sequence[str] = ()
     """Canonical names loaded later, in the order they were loaded; they stand last."""
 
@@ -82,8 +84,8 @@ def offer(
     """The same, with the bytes of the definitions and the names that two tools claimed."""
     named, conflicts = _named(registry.tools, toolset, selection)
     spelled = {item.tool.spec.name: item.wire_name for item in named}
-    tools = tuple(_offered_tool(item, spelled, selection.deferred) for item in _ordered(named, selection))
-    sent = [tool for tool in tools if tool.loaded]
+    tools = tuple(_offered_tool(item, spelled, selection) for item in _ordered(named, selection))
+    sent = [tool for tool in tools if tool.sent]
     groups: tuple[list[str], list[str], list[str]] = ([], [], [])
     for tool in sent:
         groups[_group(tool.tool.spec, selection.appended)].append(_definition(tool))
@@ -182,10 +184,12 @@ def full_description(spec: ToolSpec) -> str:
     return f"{spec.description}\n\nReturns: {returns}"
 
 
-def _offered_tool(item: _Named, spelled: Mapping[str, str], deferred: frozenset[str]) -> OfferedTool:
+def _offered_tool(item: _Named, spelled: Mapping[str, str], selection: Selection) -> OfferedTool:
     spec = item.tool.spec
     text = rendered(full_description(spec), spelled)
-    return OfferedTool(item.tool, item.name, item.wire_name, text, loaded=spec.name not in deferred)
+    loaded = spec.name not in selection.deferred
+    sent = loaded and spec.name not in selection.told
+    return OfferedTool(item.tool, item.name, item.wire_name, text, loaded=loaded, sent=sent)
 
 
 def _definition(tool: OfferedTool, *, sort_keys: bool = False) -> str:

@@ -27,16 +27,21 @@ NOTHING_SPENT = Spent()
 
 
 class Account:
-    """A sum that grows with every event; it becomes a value when somebody looks at it."""
+    """A sum that grows with every event; it becomes a value when somebody looks at all of it."""
 
-    __slots__ = ("_by_tool", "_calls", "_cost", "_known", "_rounds", "_seconds", "_usage")
+    __slots__ = ("_by_tool", "_calls", "_input", "_known", "_output", "_read", "_written", "cost", "rounds",
+                 "seconds")  # fmt: skip
 
     def __init__(self) -> None:
-        self._rounds = self._calls = 0
+        self.rounds = self._calls = 0
         self._by_tool: dict[str, int] = {}
-        self._usage = NO_USAGE
-        self._cost = self._seconds = 0.0
+        self._input = self._output = self._read = self._written = 0
+        self.cost = self.seconds = 0.0
         self._known: Spent | None = NOTHING_SPENT
+
+    @property
+    def tokens(self) -> int:
+        return self._input + self._output + self._read + self._written
 
     @property
     def spent(self) -> Spent:
@@ -44,21 +49,28 @@ class Account:
         known = self._known
         if known is None:
             known = self._known = Spent(
-                rounds=self._rounds,
+                rounds=self.rounds,
                 calls=self._calls,
                 calls_by_tool=dict(self._by_tool),
-                usage=self._usage,
-                cost=self._cost,
-                seconds=self._seconds,
+                usage=Usage(
+                    input_tokens=self._input,
+                    output_tokens=self._output,
+                    cache_read_tokens=self._read,
+                    cache_write_tokens=self._written,
+                ),
+                cost=self.cost,
+                seconds=self.seconds,
             )
         return known
 
     def asked(self, usage: Usage, cost: float, *, rounds: int = 1) -> None:
         """Count what a model used for its answer."""
-        self._rounds += rounds
-        if usage is not NO_USAGE:
-            self._usage = self._usage + usage
-        self._cost += cost
+        self.rounds += rounds
+        self._input += usage.input_tokens
+        self._output += usage.output_tokens
+        self._read += usage.cache_read_tokens
+        self._written += usage.cache_write_tokens
+        self.cost += cost
         self._known = None
 
     def called(self, tool: str) -> None:
@@ -69,7 +81,7 @@ class Account:
 
     def ran(self, seconds: float) -> None:
         """Count time."""
-        self._seconds += seconds
+        self.seconds += seconds
         self._known = None
 
     def add(self, more: Spent) -> None:

@@ -120,7 +120,7 @@ class _Asking:
         most = model.profile.max_output
         return ModelRequest(
             model=model.name,
-            preamble=parts.preamble,
+            preamble=parts.preamble_for(model),
             messages=parts.log.conversation.messages,
             max_tokens=min(parts.max_tokens or most, most),
             effort=parts.effort,

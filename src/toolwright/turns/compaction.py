@@ -166,7 +166,7 @@ async def _asked(parts: TurnParts, model: Model, messages: Sequence[Message]) ->
     question = Message("user", (TextBlock(files(__package__).joinpath("summary.md").read_text("utf-8")),))
     request = ModelRequest(
         model=model.name,
-        preamble=parts.preamble,
+        preamble=parts.preamble_for(model),
         messages=[*messages, question],
         max_tokens=min(_MOST_SUMMARY_TOKENS, model.profile.max_output),
         tool_choice="none",

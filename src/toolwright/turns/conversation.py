@@ -155,6 +155,11 @@ class Conversation:
         return self._estimate
 
     @property
+    def account(self) -> Account:
+        """What was used since a person spoke last, as it grows."""
+        return self._lately
+
+    @property
     def spent(self) -> Spent:
         """What was used since a person spoke last."""
         return self._lately.spent
@@ -183,7 +188,7 @@ class Conversation:
     def running_seconds(self, now: float) -> float:
         """Seconds of running since a person spoke last, the present run included."""
         since = self._running_since
-        return self.spent.seconds + (max(now - since, 0.0) if since is not None else 0.0)
+        return self._lately.seconds + (max(now - since, 0.0) if since is not None else 0.0)
 
     # --- asking and answering -------------------------------------------------------------------
 
@@ -415,4 +420,5 @@ def results_of(block: OpenBlock, shortened: Mapping[str, Content]) -> Iterable[R
     for call_id, call in block.calls.items():
         if call.ended is not None:
             content = shortened.get(call_id, call.ended.content)
-            yield ResultBlock(call_id, content, is_error=call.ended.state != "done")
+            failed = call.ended.state != "done"
+            yield ResultBlock(call_id, content, is_error=failed, loads=call.ended.loads)

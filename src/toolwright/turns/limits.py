@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from toolwright.contracts.definitions import RunLimits
 from toolwright.tool_calls.quotas import Quotas, Usage
-from toolwright.turns.accounts import Spent
+from toolwright.turns.accounts import Account, Spent
 
 
-def exceeded(limits: RunLimits, spent: Spent, *, seconds: float) -> str:
+def exceeded(limits: RunLimits, spent: Spent | Account, *, seconds: float) -> str:
     """Return which limit is used up, in words for a person; nothing while there is room."""
     if limits.rounds is not None and spent.rounds >= limits.rounds:
         return f"The limit of {limits.rounds} requests to the model is reached."

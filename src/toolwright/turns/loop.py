@@ -44,6 +44,6 @@ async def run(parts: TurnParts) -> RunEnd:
 
 def _used_up(parts: TurnParts) -> RunEnd | None:
     talk = parts.log.conversation
-    spent = exceeded(parts.limits, talk.spent, seconds=talk.running_seconds(parts.clock.now()))
-    refused = spent or parts.over_budget()
+    seconds = talk.running_seconds(parts.clock.now())
+    refused = exceeded(parts.limits, talk.account, seconds=seconds) or parts.over_budget()
     return RunEnd("limit", refused) if refused else None

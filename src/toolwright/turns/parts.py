@@ -154,6 +154,7 @@ class TurnParts:
     pipeline: Pipeline
     offered: Offered
     preamble: Preamble
+    """Said to models; where it keeps definitions aside, only to those that can."""
     lookup: ModelLookup
     model: str
     """The model to ask unless the session chose another."""
@@ -170,6 +171,8 @@ class TurnParts:
     """Why nothing more may be used, for reasons beyond this session; empty when it may."""
     surroundings: Mapping[str, Any] = field(default_factory=dict)
     """What the prompt says of where the session began, for when it is opened again."""
+    plain: Preamble | None = None
+    """The same for models that keep nothing aside; None where ``preamble`` does for all."""
     renew: Callable[[], str] = _nothing_new
     """Puts what is offered now into ``offered`` and ``preamble``; why it is another, or nothing. Asked before
     every request, and only then: what a request offered is what its calls may reach."""
@@ -202,6 +205,10 @@ class TurnParts:
             agent_id=self.agent_id,
             depth=self.depth,
         )
+
+    def preamble_for(self, model: Model) -> Preamble:
+        """What this model is told before all else."""
+        return self.preamble if self.plain is None or model.profile.tool_search else self.plain
 
     def chosen_model(self) -> Model:
         """The model to ask now. May raise SettingsError."""

@@ -13,7 +13,8 @@ from html import escape
 from typing import Any
 
 from toolwright.catalog.context_files import ContextFile, ContextFiles
-from toolwright.contracts.definitions import NO_LIMITS, AgentDefinition, RunLimits
+from toolwright.contracts.definitions import NO_LIMITS, AgentDefinition, RunLimits, SkillDefinition
+from toolwright.contracts.mounts import Mount
 
 _TEXTS = os.path.join(os.path.dirname(__file__), "prompt_parts")
 _CLOSING = re.compile(r"<(?=\s*(?:/\s*)?context_file)", re.IGNORECASE)
@@ -55,13 +56,17 @@ class PromptInputs:
     limits: RunLimits = NO_LIMITS
     """Those in force, not only those of the agent."""
     is_child: bool = False
+    mounts: Sequence[Mount] = ()
+    commands_see_mounts: bool = True
+    """Off where commands run without a sandbox: only tools for files see them then."""
 
 
 def system_parts(inputs: PromptInputs) -> tuple[str, ...]:
     """Return the parts of the prompt: what all sessions share first, what changes most easily last.
 
     Identity, rules of work, whom a child works for, what tools say, the agent's own instructions, the
-    surroundings, context files, limits. Instructions that replace the prompt stand for the first two.
+    skills, surroundings, folders, context files, limits. Instructions that replace the prompt stand for the
+    first two.
     No part is empty.
     """
     agent = inputs.agent
@@ -72,7 +77,9 @@ def system_parts(inputs: PromptInputs) -> tuple[str, ...]:
         part_text("child") if inputs.is_child else "",
         "\n\n".join(section.strip() for section in inputs.tool_sections if section.strip()),
         "" if replaced or not own else f"# Your instructions\n\n{own}",
+        _skills(agent.skill_folders),
         _surroundings(inputs.surroundings) if inputs.surroundings is not None else "",
+        _mounts(inputs),
         _context(inputs.context),
         _limits(inputs.limits),
     )
@@ -95,6 +102,26 @@ def _surroundings(here: Surroundings) -> str:
         ("Git branch at that time", "no repository" if here.git_branch is None else here.git_branch),
     ]
     return "\n".join(["# Where you are", "", *(f"- {label}: {_one_line(fact)}" for label, fact in facts)])
+
+
+def _skills(skills: Sequence[SkillDefinition]) -> str:
+    if not skills:
+        return ""
+    lines = (f"- {_one_line(one.name)} ({one.path}/SKILL.md): {_one_line(one.description)}" for one in skills)
+    return "\n".join([part_text("skills"), "", *lines])
+
+
+def _mounts(inputs: PromptInputs) -> str:
+    if not inputs.mounts:
+        return ""
+    lines = ["# Folders besides your own", ""]
+    if not inputs.commands_see_mounts:
+        lines += ["Tools for files see them; commands do not.", ""]
+    for mount in inputs.mounts:
+        access = "read and write" if mount.writable else "read only"
+        about = f": {_one_line(mount.about)}" if mount.about else ""
+        lines.append(f"- {_one_line(mount.path)} ({access}){about}")
+    return "\n".join(lines)
 
 
 def _one_line(text: str) -> str:

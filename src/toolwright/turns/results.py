@@ -41,6 +41,7 @@ def ended(result: CallResult) -> CallEnded:
         new_cwd=done.new_cwd if done is not None else None,
         changed=done.changed if done is not None else (),
         attachments=done.attachments if done is not None else (),
+        loads=done.loads if done is not None else (),
         view=result.view,
         duration=result.duration,
         waited=result.waited_for_person,
@@ -100,9 +101,9 @@ def _answered(call: CallProgress) -> Standing | None:
 
 
 def _over(event: CallEnded) -> CallResult:
-    outcome: Outcome = (
-        Done(event.content) if event.code is None else Failed(event.code, text_of(event.content))
-    )
+    outcome: Outcome = Done(event.content, loads=event.loads)
+    if event.code is not None:
+        outcome = Failed(event.code, text_of(event.content))
     return CallResult(
         call_id=event.call_id,
         tool=event.tool,

@@ -26,8 +26,10 @@ async def settled(parts: TurnParts, early: Mapping[str, EarlyCall] | None = None
     A run that is stopped answers what has not started itself: no call stays without a result.
     """
     block = parts.log.conversation.block
+    if block is None:
+        return None
     begun = dict(early or {})
-    while block is not None:
+    while True:
         await _answer_unfit_calls(parts, block, begun)
         if any(call.answered is not None for call in block.open_calls):
             await parts.log.acknowledged()
@@ -39,7 +41,6 @@ async def settled(parts: TurnParts, early: Mapping[str, EarlyCall] | None = None
             return _handed_over(parts, block, done)
         if not block.can_go_on and not await _brought_soon(parts, block):
             return _WAITING
-    return None
 
 
 async def _brought_soon(parts: TurnParts, block: OpenBlock) -> bool:

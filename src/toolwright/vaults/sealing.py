@@ -47,8 +47,13 @@ def opened(key: bytes, data: bytes, credential: Credential) -> SecretParts:
 
 def _bound_to(credential: Credential) -> bytes:
     """All that says where a secret may go: none of it can be changed without the key."""
-    terms = credential.refresh
+    terms, client = credential.refresh, credential.signed_in
     renewed_at = (terms.token_endpoint, terms.client_id, terms.client_auth) if terms is not None else ()
+    shown_to = (
+        ("signed in", client.issuer, client.client_id, client.client_auth, client.revocation_endpoint)
+        if client is not None
+        else ()
+    )
     return _place(
         "credential",
         credential.vault_id,
@@ -57,6 +62,7 @@ def _bound_to(credential: Credential) -> bytes:
         normal(credential.server_url),
         credential.header.lower(),
         *renewed_at,
+        *shown_to,
     )
 
 

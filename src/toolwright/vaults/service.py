@@ -14,6 +14,7 @@ from toolwright.contracts.vaults import (
     RefreshTerms,
     SealedRow,
     SecretParts,
+    SignedIn,
     UnknownVault,
     Vault,
     VaultError,
@@ -42,6 +43,11 @@ class Vaults:
         self._keys = keys
         self._clock = clock
         self._workspace = workspace
+
+    @property
+    def workspace(self) -> str:
+        """Whose they are."""
+        return self._workspace
 
     def of(self, workspace: str) -> "Vaults":
         """Return the vaults of another workspace, in the same store under the same keys."""
@@ -125,6 +131,7 @@ class Vaults:
         header: str = "Authorization",
         expires_at: float | None = None,
         refresh: RefreshTerms | None = None,
+        signed_in: SignedIn | None = None,
         metadata: Mapping[str, str] = NO_METADATA,
     ) -> Credential:
         """Put a secret into a vault, for one address."""
@@ -142,6 +149,7 @@ class Vaults:
             header=header,
             expires_at=expires_at,
             refresh=refresh,
+            signed_in=signed_in,
             last_four=last_four(secret.value),
             created_at=now,
             updated_at=now,
@@ -233,6 +241,10 @@ class Vaults:
         if not row.sealed:
             raise UnknownVault(f"The credential {credential_id} is archived; its secret is gone.")
         return opened(await self._key(await self._row(row.credential.vault_id)), row.sealed, row.credential)
+
+    def check_key(self) -> None:
+        """Raise NoMasterKey where nothing could be put in or used."""
+        self._sealing()
 
     async def rewrap(self) -> int:
         """Seal the keys of all vaults of all workspaces with the present master key; return how many."""

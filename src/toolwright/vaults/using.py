@@ -54,6 +54,21 @@ class VaultCredentials:
         await self._used(found, server_url, renewed=has_renewed)
         return header_of(found, secret)
 
+    async def standing(self, server_url: str) -> str:
+        """Say which credential is there for a server, and since when it is as it is."""
+        found = await self._vaults.matching(self._vault_ids, server_url)
+        return "" if found is None else f"{found.credential_id} {found.updated_at}"
+
+    async def learn(self) -> None:
+        """Let every value of the vaults be found in texts, also before it is used.
+
+        May raise VaultError: they cannot be opened, so that they cannot be used either.
+        """
+        for vault_id in self._vault_ids:
+            for row in await self._vaults.store.credentials(self._vaults.workspace, vault_id):
+                if row.sealed:
+                    await self._opened(row.credential)
+
     async def refused(self, server_url: str, headers: Mapping[str, str]) -> bool:
         """Look for something else to send than what was refused."""
         found = await self._vaults.matching(self._vault_ids, server_url)
@@ -78,7 +93,10 @@ class VaultCredentials:
             if now.refresh is None:
                 return now
             secret = await self._opened(now)
-            new = await renewed(self._egress, self._clock, now.refresh, secret)
+            try:
+                new = await renewed(self._egress, self._clock, now.refresh, secret)
+            except VaultError as problem:
+                raise VaultError(f"{problem} A person may have to log in again.") from problem
             self._watch(_values(new.secret))
             return await self._vaults.renew(now.credential_id, new.secret, expires_at=new.expires_at)
 

@@ -1,6 +1,5 @@
 """What a session works with in this process, built when it first runs: its tools, its model, its prompt."""
 
-import hashlib
 import logging
 import os
 import random
@@ -14,11 +13,18 @@ from anyio.to_thread import run_sync
 from toolwright.backends.blobs.files import FileBlobs
 from toolwright.catalog.context_files import ContextFiles
 from toolwright.contracts.definitions import ClientToolDefinition, EnvironmentDefinition
-from toolwright.contracts.errors import EngineFault, ToolwrightError
-from toolwright.contracts.events import InputAccepted, PackagesInstalled, PermissionsChanged
+from toolwright.contracts.errors import EngineFault, SettingsError, ToolwrightError
+from toolwright.contracts.events import (
+    CredentialUsed,
+    InputAccepted,
+    LoggedEvent,
+    PackagesInstalled,
+    PermissionsChanged,
+)
 from toolwright.contracts.hooks import Hook
 from toolwright.contracts.ids import new_id
-from toolwright.contracts.models import Preamble, ToolDefinition
+from toolwright.contracts.models import ModelProfile
+from toolwright.contracts.mounts import Mount, MountKeeper
 from toolwright.contracts.permissions import ApprovalAnswer, ApprovalRequest, RuleChange
 from toolwright.contracts.ports import Clock
 from toolwright.contracts.tool import Offered, Tool
@@ -31,26 +37,30 @@ from toolwright.sessions.state import SessionState
 from toolwright.settings import Loaded
 from toolwright.tool_calls.permissions.subject import Policy
 from toolwright.tool_calls.redaction import scrubbed
+from toolwright.tool_calls.validation import Validators
 from toolwright.tools.custom import ClientTool
 from toolwright.tools.deferring import read_when
 from toolwright.tools.mcp.servers import SessionServers
 from toolwright.turns.call_log import CallLog
 from toolwright.turns.limits import call_quotas
 from toolwright.turns.parts import Compaction, ModelLookup, TurnParts
-from toolwright.turns.prompt import PromptInputs, Surroundings, system_parts
+from toolwright.turns.prompt import PromptInputs, Surroundings
 from toolwright.turns.retrying import Retries
 from toolwright.wiring import seen_files
 from toolwright.wiring.agents import project_agents
 from toolwright.wiring.context import context_files
+from toolwright.wiring.credentials import EngineCredentials, SessionCredentials
 from toolwright.wiring.environments import in_environment, reachable
 from toolwright.wiring.house import House, Wanted, build
 from toolwright.wiring.mcp import EngineServers
 from toolwright.wiring.packages import Installing, packages_folder, told, variables
 from toolwright.wiring.ports import RESULTS
+from toolwright.wiring.preambles import is_same, plain_preamble, preamble_of, search_of
 from toolwright.wiring.rights import Member, below
 from toolwright.wiring.sampling import Used
 from toolwright.wiring.server_door import ServerDoor
-from toolwright.wiring.shelf import Shelf
+from toolwright.wiring.settling_mounts import settling
+from toolwright.wiring.shelf import Manner, Shelf
 from toolwright.wiring.staff import HouseStaff
 from toolwright.wiring.storage import session_folder
 
@@ -102,15 +112,20 @@ class Furnishing:
     chance: Callable[[], float] = field(default=random.SystemRandom().random)
     door: SessionsDoor = field(default_factory=SessionsDoor)
     servers: EngineServers = field(default_factory=EngineServers)
+    credentials: EngineCredentials
     used: Used = field(default_factory=Used)
     """How often MCP servers asked a model."""
+    validators: Validators = field(default_factory=Validators)
+    keeper: MountKeeper | None = None
+    """Keeps mounts in step with what they are copies of."""
 
     async def __call__(self, journal: Journal) -> "Furniture":
         """Build one session's. May raise ToolwrightError."""
         state = journal.state
         base = self.load(state.created.project)
         above = await self.door.sessions.families.lineage(state) if state.created.parent_id else []
-        line = tuple(_member(base, one) for one in (*above, state))
+        mounts = (above[0] if above else state).created.mounts
+        line = tuple(_member(base, one, mounts) for one in (*above, state))
         packages = packages_folder(line[0].session_dir)
         loaded = in_environment(base, state.created.environment, state.agent, packages=packages)
         line = _reaching(line, journal)
@@ -118,10 +133,14 @@ class Furnishing:
         shelf = self._shelf(loaded, journal)
         door = self._server_door(loaded, journal, (above[0] if above else state).session_id)
         servers = await self.servers.of_session(loaded, line[-1].agent, door.given)
+        door.credentials = await self._credentials(journal, servers)
         wanted = self._wanted(journal, line, self._children(state, staff), shelf)
         environment = state.created.environment
         env = variables(packages, environment.packages) if environment is not None else {}
-        house = build(loaded, replace(wanted, servers=servers, env=env))
+        masking = door.credentials.masking if door.credentials is not None else None
+        hooks = (*self.hooks, *settling(self.keeper, (above[0] if above else state).created))
+        house = build(loaded, replace(wanted, servers=servers, masking=masking, hooks=hooks, env=env))
+        _scrub(journal, house)
         if staff is not None:
             staff.rights_of = lambda member: below(house.ground, house.line.own, member)
         try:
@@ -134,6 +153,21 @@ class Furnishing:
         except BaseException:
             await house.close()
             raise
+
+    async def _credentials(
+        self, journal: Journal, servers: SessionServers | None
+    ) -> SessionCredentials | None:
+        """Return what the servers of the session may be shown, already to be found in texts."""
+
+        async def record(event: CredentialUsed) -> None:
+            journal.record(event)
+            await journal.durable()
+
+        needed = servers is not None and servers.any_remote
+        found = await self.credentials.of_session(journal.state.created, record, needed=needed)
+        if found is not None:
+            await found.learn()
+        return found
 
     async def _staff(self, loaded: Loaded, state: SessionState, line: Sequence[Member]) -> HouseStaff | None:
         """Return the agents that the session may start; None where the tools for that are not wanted."""
@@ -157,16 +191,19 @@ class Furnishing:
         """Return where the session's tools wait to be asked for."""
         settings, state = loaded.settings.tool_search, journal.state
 
-        def window() -> int:
-            written = state.conversation.model or state.agent.model or self.model
-            return self.lookup(written).profile.context_window
+        def profile() -> ModelProfile:
+            try:
+                return self.lookup(state.conversation.model or state.agent.model or self.model).profile
+            except SettingsError:
+                return ModelProfile()  # said by whoever asks the model next
 
-        return Shelf(
-            journal,
-            when=read_when(settings.mode),
-            window=window,
+        manner = Manner(
+            delivery=settings.delivery,
+            most_results=settings.max_results,
             wait=settings.wait_seconds,
+            named=state.agent.tools or (),
         )
+        return Shelf(journal, when=read_when(settings.mode), profile=profile, manner=manner)
 
     def _wanted(
         self, journal: Journal, line: tuple[Member, ...], children: Children | None, shelf: Shelf
@@ -186,16 +223,13 @@ class Furnishing:
             sink=journal,
             told=OBSERVED,
             journal=CallLog(journal),
-            hooks=self.hooks,
             bypass_enabled=self.bypass_enabled,
+            validators=self.validators,
             on_changes=lambda changes: journal.record(PermissionsChanged(changes=tuple(changes))),
         )
 
     async def _furniture(self, journal: Journal, loaded: Loaded, house: House, member: Member) -> "Furniture":
         state, settings = journal.state, loaded.settings
-        redact = house.pipeline.parts.redact
-        if redact is not None:
-            journal.scrub = lambda event: scrubbed(event, redact)
         _move(house, state)
         if state.conversation.call_ids:  # without a call it has seen nothing
             await run_sync(seen_files.restore, member.session_dir, house.in_force.workspace.read_state)
@@ -211,12 +245,15 @@ class Furnishing:
             context=context,
             limits=limits,
             is_child=state.created.parent_id is not None,
+            mounts=house.in_force.workspace.mounts,
+            commands_see_mounts=settings.sandbox.kind == "bubblewrap",
         )
         parts = TurnParts(
             log=journal,
             pipeline=house.pipeline,
             offered=house.offered,
-            preamble=_preamble(house.offered, prompt),
+            preamble=preamble_of(house, prompt),
+            plain=plain_preamble(house, prompt),
             surroundings={} if here is None else asdict(here),
             lookup=self.lookup,
             model=agent.model or self.model,
@@ -230,7 +267,7 @@ class Furnishing:
             effort=agent.effort or settings.effort,
             max_tokens=agent.max_tokens or settings.max_tokens,
             limits=limits,
-            retries=_retries(loaded),
+            retries=retries_of(loaded),
             fallback_model=settings.fallback_model,
             compaction=Compaction(**settings.compaction.model_dump()),
             blobs=house.blobs,
@@ -319,9 +356,16 @@ class Furniture:
         await self.house.close()
 
 
+def _scrub(journal: Journal, house: House) -> None:
+    """Keep secrets out of the log from now on."""
+    redact = house.pipeline.parts.redact
+    if redact is not None:
+        journal.scrub = lambda event: scrubbed(event, redact)
+
+
 def _move(house: House, state: SessionState) -> None:
     """Go on where the calls of the session stood last."""
-    if state.cwd and os.path.isdir(state.cwd):
+    if state.cwd and os.path.isdir(house.in_force.workspace.on_disk(state.cwd)):
         house.in_force.move(state.cwd)
 
 
@@ -352,7 +396,7 @@ async def _install(environment: EnvironmentDefinition, folder: str, house: House
         journal.record(news)
 
 
-def _member(loaded: Loaded, state: SessionState) -> Member:
+def _member(loaded: Loaded, state: SessionState, mounts: tuple[Mount, ...]) -> Member:
     created = state.created
     return Member(
         agent=state.agent,
@@ -361,24 +405,29 @@ def _member(loaded: Loaded, state: SessionState) -> Member:
         depth=created.depth,
         background=created.background,
         worktree=created.worktree,
+        mounts=mounts,
     )
 
 
 def _renewed(house: House, parts: TurnParts, prompt: PromptInputs, journal: Journal) -> str:
     """Offer what there is now, and tell the model of tools that it shall know by name; say what is new."""
+    if house.servers is not None:
+        house.servers.turn_begins(parts.stopper)
     house.follow_servers()
-    shelf, news = house.shelf, None
+    shelf = house.shelf
+    news: Sequence[LoggedEvent] = ()
     if isinstance(shelf, Shelf) and not shelf.is_as_told:
         news = shelf.news()
-        if news is not None:
-            journal.record(news)
+        for event in news:
+            journal.record(event)
         house.restock()
         shelf.told()
     before, parts.offered = parts.offered, house.offered
-    if house.offered.fingerprint == before.fingerprint and len(house.offered.names) == len(before.names):
+    parts.plain = plain_preamble(house, prompt)
+    if is_same(before, house.offered) and parts.preamble.search == search_of(house):
         return ""
-    parts.preamble = _preamble(house.offered, prompt)
-    if news is not None:
+    parts.preamble = preamble_of(house, prompt)
+    if news:
         return "tools are told of by name"
     return (
         "tools were loaded" if house.servers is None else "tools were loaded, or MCP servers changed theirs"
@@ -390,7 +439,7 @@ def _client_tool(written: ClientToolDefinition) -> ClientTool:
 
 
 def _tool_sections(offered: Offered) -> list[str]:
-    sections = [tool.tool.spec.prompt_section for tool in offered.tools if tool.loaded]
+    sections = [tool.tool.spec.prompt_section for tool in offered.tools if tool.sent]
     return [section for section in sections if section]
 
 
@@ -426,22 +475,8 @@ def _branch(folder: str) -> str | None:
     return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else f"detached at {head[:12]}"
 
 
-def _preamble(offered: Offered, prompt: PromptInputs) -> Preamble:
-    system = system_parts(prompt)
-    tools = tuple(
-        ToolDefinition(
-            tool.wire_name, tool.description, tool.tool.spec.input_schema, strict=tool.tool.spec.strict
-        )
-        for tool in offered.tools
-        if tool.loaded
-    )
-    digest = hashlib.sha256(offered.fingerprint.encode())
-    for part in system:
-        digest.update(b"\0" + part.encode())
-    return Preamble(system, tools, digest.hexdigest())
-
-
-def _retries(loaded: Loaded) -> Retries:
+def retries_of(loaded: Loaded) -> Retries:
+    """Return how often a model that cannot be asked is asked again."""
     settings = loaded.settings.retries
     return Retries(
         attempts=settings.attempts,

@@ -16,7 +16,7 @@ from toolwright.contracts.ports import Approver, BlobStore, EventSink
 from toolwright.contracts.tool import CallResult, Done, Failed, Offered, Tool, ToolCall, ToolSpec
 from toolwright.settings import SETTINGS_FOLDER, Loaded, load, user_folder
 from toolwright.tool_calls.batch import BatchResult, Scheduling, run_batch
-from toolwright.tool_calls.credentials import Masking, secret_values
+from toolwright.tool_calls.credentials import Masking, redacting, secret_values
 from toolwright.tool_calls.in_force import InForce
 from toolwright.tool_calls.live import Turn
 from toolwright.tool_calls.loop_guard import LoopLimits
@@ -28,10 +28,12 @@ from toolwright.tool_calls.pipeline import Pipeline
 from toolwright.tool_calls.quotas import UNLIMITED, Quotas
 from toolwright.tool_calls.results import ResultLimits, Results, readers_offered
 from toolwright.tool_calls.texts import error_text
+from toolwright.tool_calls.validation import Validators
 from toolwright.tools import features, toolsets, visibility
+from toolwright.tools.builtin.call_tool import CallTool
 from toolwright.tools.builtin.tool_search import ToolSearch
 from toolwright.tools.custom import ClientTool
-from toolwright.tools.deferring import SEARCH
+from toolwright.tools.deferring import OWN
 from toolwright.tools.mcp.servers import SessionServers
 from toolwright.tools.registry import Builtins, LeftOut, Registry, examined, load_builtins, merged
 from toolwright.wiring.conditions import Conditions
@@ -80,6 +82,8 @@ class Wanted:
     """The MCP servers of the session, not started yet."""
     env: Mapping[str, str] = field(default_factory=dict)
     """Variables that every command of the session gets."""
+    masking: Masking | None = None
+    """Finds what servers are shown of vaults."""
     approver: Approver | None = None
     sink: EventSink | None = None
     told: frozenset[type] | None = None
@@ -87,6 +91,8 @@ class Wanted:
     journal: Journal | None = None
     hooks: tuple[Hook, ...] = ()
     bypass_enabled: bool = False
+    validators: Validators | None = None
+    """Compiled schemas, where several sessions share them."""
     on_changes: OnChanges | None = None
     """Told of changes of rules, mode and folders before they are in force."""
 
@@ -241,10 +247,11 @@ def build(loaded: Loaded, wanted: Wanted) -> House:
     offer = stock(registry, toolset, choice)
     in_force = InForce(policy=rights.own.policy, workspace=workspace)
     ports.stands_in = lambda: in_force.policy.cwd
+    ports.lies_at = workspace.on_disk
     for conflict in (*registry.conflicts, *offer.conflicts):
         ports.tell(conflict)
     changes = Changes(loaded, ground.names, told=wanted.on_changes, within=ceiling)
-    pipeline = _pipeline(loaded, _parts(wanted, ports, in_force, ground=ground, offer=offer, changes=changes))
+    parts = _parts(wanted, ports, in_force, ground=ground, offer=offer, changes=changes)
     return House(
         loaded=loaded,
         registry=registry,
@@ -262,7 +269,7 @@ def build(loaded: Loaded, wanted: Wanted) -> House:
         line=rights,
         ceiling=ceiling,
         changes=changes,
-        pipeline=pipeline,
+        pipeline=_pipeline(loaded, parts, wanted.validators),
         scheduling=_scheduling(loaded),
         notices=(*loaded.notices, *rights.notices),
         session=wanted.session,
@@ -293,10 +300,12 @@ def _builtins(loaded: Loaded, wanted: Wanted, toolset: toolsets.Toolset, ports: 
 
 
 def _searching(wanted: Wanted, builtins: Builtins) -> tuple[Tool, ...]:
-    """The tool that finds others is there whichever others are wanted; it is offered when it is of use."""
-    if wanted.shelf is None or any(tool.spec.name == SEARCH for tool in builtins.tools):
+    """The tools that find and call others are there whichever others are wanted; offered when of use."""
+    if wanted.shelf is None:
         return ()
-    return (ToolSearch(wanted.shelf),)
+    there = {tool.spec.name for tool in builtins.tools}
+    own: tuple[Tool, ...] = (ToolSearch(wanted.shelf), CallTool(wanted.shelf))
+    return tuple(tool for tool in own if tool.spec.name not in there)
 
 
 def _without_client_tools(tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
@@ -320,7 +329,8 @@ def _selection(
     def removed(spec: ToolSpec, name: str) -> bool:
         if spec.category == "mcp" and spec.mcp is None and (servers is None or servers.hides(spec.name)):
             return True
-        return (spec.source != RUNTIME and spec.name not in has_right) or narrowed.removed(spec, name)
+        is_bound = spec.source != RUNTIME and spec.name not in OWN
+        return (is_bound and spec.name not in has_right) or narrowed.removed(spec, name)
 
     return replace(narrowed, removed=removed)
 
@@ -335,6 +345,7 @@ def _workspace(loaded: Loaded, line: Sequence[Member]) -> LocalWorkspace:
         roots,
         place,
         readable=tuple(member.session_dir for member in line if member.session_dir),
+        mounts=line[0].mounts,
         protected=is_protected,
         engine_home=user_folder(loaded.environ),  # who writes there says which projects are trusted
     )
@@ -369,7 +380,7 @@ def _parts(
     secrets = secret_values(loaded.environ)
     if wanted.servers is not None:
         secrets = (*secrets, *server_secrets(wanted.servers.choice))
-    redact = Masking(secrets) if secrets else None
+    redact = redacting(Masking(secrets) if secrets else None, wanted.masking)
     output = loaded.settings.tool_output
     limits = ResultLimits(
         max_chars=output.max_chars,
@@ -406,13 +417,14 @@ def _parts(
     )
 
 
-def _pipeline(loaded: Loaded, parts: Parts) -> Pipeline:
+def _pipeline(loaded: Loaded, parts: Parts, validators: Validators | None) -> Pipeline:
     settings = loaded.settings
     quotas = settings.quotas
     limits = Quotas(rounds=quotas.rounds, calls=quotas.calls_per_run, per_tool=quotas.calls_per_tool)
     unlimited = limits == Quotas()
     guard = LoopLimits(warn=settings.loop_guard.warn, stop=settings.loop_guard.stop)
-    return Pipeline(parts, quotas=UNLIMITED if unlimited else limits, loop_limits=guard)
+    quotas_now = UNLIMITED if unlimited else limits
+    return Pipeline(parts, quotas=quotas_now, loop_limits=guard, validators=validators)
 
 
 def _scheduling(loaded: Loaded) -> Scheduling:

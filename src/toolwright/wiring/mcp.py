@@ -21,7 +21,6 @@ from toolwright.contracts.mcp_servers import Elicitor, Sampler, ServerRecords, S
 from toolwright.contracts.network import NetworkAccess
 from toolwright.contracts.ports import BlobStore, Command, EventSink, Limits, Sandbox
 from toolwright.contracts.tool import Schema
-from toolwright.contracts.vaults import Credentials
 from toolwright.settings import Loaded, user_folder
 from toolwright.tool_calls.validation import InputValidator, check_schema
 from toolwright.tools.mcp.environment import program_environment
@@ -30,8 +29,10 @@ from toolwright.tools.mcp.headers import ServerHeaders
 from toolwright.tools.mcp.keeper import Rhythm
 from toolwright.tools.mcp.parts import Reader
 from toolwright.tools.mcp.pool import Pool, Wish
-from toolwright.tools.mcp.servers import Furnishing, SessionServers
+from toolwright.tools.mcp.servers import Furnishing, SessionServers, is_remote
+from toolwright.tools.mcp.ways import Way
 from toolwright.tools.mcp.wrapped import Wrapping
+from toolwright.wiring.credentials import SessionCredentials
 from toolwright.wiring.ports import SessionPorts
 from toolwright.wiring.server_choice import chosen_servers
 
@@ -151,6 +152,10 @@ def rhythm_of(loaded: Loaded) -> Rhythm:
 # --- an engine ------------------------------------------------------------------------------------------
 
 
+def _no_credentials() -> None:
+    return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForSession:
     """What the servers of one session are told and given."""
@@ -162,9 +167,8 @@ class ForSession:
     roots: Callable[[], Sequence[str]]
     moved: Callable[[ServerView], None]
     sampler: Sampler | None = None
-    credentials: Credentials | None = None
-    credential: str = ""
-    """What tells one set of credentials from another."""
+    credentials: Callable[[], SessionCredentials | None] = _no_credentials
+    """What they may be shown, known once they are started."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -207,14 +211,20 @@ class EngineServers:
             )
 
         def wish(server: ServerDefinition, guest: Guest) -> Wish:
-            headers = ServerHeaders(server, credentials=given.credentials, run=project.run_helper)
+            shown = given.credentials() if is_remote(server) else None
+            credentials = shown.of(server.name) if shown is not None else None
+            headers = ServerHeaders(server, credentials=credentials, run=project.run_helper)
             return Wish(
                 guest=guest,
                 family=given.family,
-                headers=headers.now,
-                refused=headers.refused,
-                prepare=headers.prepare if server.headers_helper else None,
-                credential=given.credential,
+                way=Way(
+                    headers=headers.now,
+                    refused=headers.refused,
+                    prepare=headers.prepare if server.headers_helper else None,
+                    standing=headers.standing,
+                ),
+                credential=shown.key if shown is not None else "",
+                clean=shown.clean if shown is not None else None,
                 can_elicit=self.elicitor is not None,
                 can_sample=given.sampler is not None,
             )

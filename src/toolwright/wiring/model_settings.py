@@ -137,6 +137,7 @@ def _stated(said: AbilitySettings) -> dict[str, Any]:
         "max_output": said.max_output,
         "images": said.images,
         "documents": said.documents,
+        "tool_search": said.tool_search,
         "prices": None if said.prices is None else Prices(**said.prices.model_dump()),
     }
     return {name: value for name, value in members.items() if value is not None}

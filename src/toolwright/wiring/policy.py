@@ -8,6 +8,7 @@ import anyio.to_thread
 
 from toolwright.contracts.definitions import AgentDefinition
 from toolwright.contracts.errors import SettingsError
+from toolwright.contracts.mounts import Mount
 from toolwright.contracts.permissions import Mode, RuleChange
 from toolwright.contracts.tool import ToolSpec
 from toolwright.settings import Layer, Loaded, remember, user_folder
@@ -16,7 +17,7 @@ from toolwright.tool_calls.permissions.modes import Surroundings, entered
 from toolwright.tool_calls.permissions.rules import LoadedRules, RuleSection, load_rules
 from toolwright.tool_calls.permissions.subject import Policy
 from toolwright.tools.toolsets import toolset
-from toolwright.workspaces.hops import places
+from toolwright.workspaces.hops import PlacesAmong, places
 
 _SPOKEN = frozenset({"managed", "cli"})
 
@@ -45,6 +46,7 @@ def starting_policy(
     bypass_enabled: bool,
     can_ask: bool,
     agent: AgentDefinition,
+    mounts: tuple[Mount, ...] = (),
 ) -> Ruling:
     """Return the policy that the settings ask for. Raises RuleError for rules that cannot be read."""
     settings = loaded.settings.permissions
@@ -65,7 +67,8 @@ def starting_policy(
         home=loaded.home,
         roots=roots,
         readable=readable,
-        resolve=places,
+        mounts=mounts,
+        resolve=PlacesAmong(mounts) if mounts else places,
         bypass_available=entered("bypassPermissions", here).mode == "bypassPermissions",
         can_ask=can_ask,
     )

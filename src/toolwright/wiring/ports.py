@@ -43,10 +43,16 @@ class SessionPorts:
     stack: AsyncExitStack = field(default_factory=AsyncExitStack)
     stands_in: Callable[[], str] = lambda: ""
     """Told once the session has a workspace, which is after its tools are built."""
+    lies_at: Callable[[str], str] = str
+    """The same: where a path lies on this machine."""
 
     def cwd(self) -> str:
         """The working directory right now; empty before there is one."""
         return self.stands_in()
+
+    def on_disk(self, path: str) -> str:
+        """Where a path lies on this machine."""
+        return self.lies_at(path)
 
     def tell(self, event: Event) -> None:
         """Tell the sink, if there is one."""
@@ -171,6 +177,7 @@ class SessionPorts:
             environ=self.loaded.environ,
             settings=self._sections(),
             cwd=self.cwd,
+            on_disk=self.on_disk,
         )
 
     def _sections(self) -> Mapping[str, Mapping[str, Any]]:

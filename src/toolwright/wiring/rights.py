@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from toolwright.contracts.children import Worktree
 from toolwright.contracts.definitions import AgentDefinition
+from toolwright.contracts.mounts import Mount
 from toolwright.contracts.permissions import RuleChange
 from toolwright.contracts.tool import ToolSpec
 from toolwright.sessions.rights import ABOUT_CHILDREN, BACKGROUND, Place, Rights, Wish, cut, policy_within
@@ -12,6 +13,7 @@ from toolwright.settings import Loaded
 from toolwright.tool_calls.permissions.subject import Policy
 from toolwright.tool_calls.permissions.tool_rules import removing
 from toolwright.tools import toolsets, visibility
+from toolwright.tools.deferring import OWN
 from toolwright.tools.registry import Registry
 from toolwright.wiring.policy import Changes, Ruling, directories, known_names, starting_policy
 
@@ -30,6 +32,8 @@ class Member:
     depth: int = 0
     background: bool = False
     worktree: Worktree | None = None
+    mounts: tuple[Mount, ...] = ()
+    """Those of the first session of a line are those of all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +155,7 @@ def _started(ground: Ground, member: Member, above: Rights | None) -> Ruling:
         bypass_enabled=ground.bypass_enabled,
         can_ask=ground.can_ask,
         agent=member.agent,
+        mounts=above.policy.mounts if above is not None else member.mounts,
     )
     if tree is None:
         return ruling
@@ -162,7 +167,8 @@ def selection(loaded: Loaded, agent: AgentDefinition, policy: Policy) -> visibil
     tools = loaded.settings.tools
 
     def removed(spec: ToolSpec, name: str) -> bool:
-        kept = agent.tools is None or spec.source == RUNTIME or visibility.listed(spec, name, agent.tools)
+        free = agent.tools is None or spec.source == RUNTIME or spec.name in OWN
+        kept = free or visibility.listed(spec, name, agent.tools or ())
         return not kept or removing(policy.rules, spec, name) is not None
 
     disabled = (*tools.disabled, *agent.disallowed_tools)

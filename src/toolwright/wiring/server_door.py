@@ -7,6 +7,7 @@ from toolwright.contracts.mcp_servers import Elicitor, ServerView
 from toolwright.contracts.ports import BlobStore, EventSink
 from toolwright.tool_calls.permissions.subject import Policy
 from toolwright.turns.parts import ModelLookup
+from toolwright.wiring.credentials import SessionCredentials
 from toolwright.wiring.house import House
 from toolwright.wiring.mcp import ForSession, Standing
 from toolwright.wiring.sampling import ModelSampler, Used
@@ -34,6 +35,8 @@ class ServerDoor:
         self._standing = Standing(sink)
         self._sampler = ModelSampler(lookup, model, self._policy, used, elicitor)
         self._house: House | None = None
+        self.credentials: SessionCredentials | None = None
+        """What the servers may be shown; put here before they are started."""
 
     def open(self, house: House, shelf: Shelf) -> None:
         """Say which house it is."""
@@ -51,6 +54,7 @@ class ServerDoor:
             roots=self._roots,
             moved=self._moved,
             sampler=self._sampler,
+            credentials=lambda: self.credentials,
         )
 
     def _moved(self, view: ServerView) -> None:

@@ -1,5 +1,6 @@
 """MCP servers looked at outside of any session: met, listed, called once by their own person."""
 
+import logging
 import os
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -12,18 +13,21 @@ from anyio.to_thread import run_sync
 
 from toolwright.backends.blobs.files import FileBlobs
 from toolwright.backends.clock.system import SystemClock
+from toolwright.contracts.call_events import CredentialUsed
 from toolwright.contracts.definitions import AgentDefinition
 from toolwright.contracts.errors import SettingsError
-from toolwright.contracts.events import Event
+from toolwright.contracts.events import Event, SessionCreated
 from toolwright.contracts.mcp import ServerDefinition
 from toolwright.contracts.mcp_servers import ServerView
 from toolwright.contracts.tool import CallContext, Outcome, Tool
 from toolwright.settings import Loaded
 from toolwright.tools.mcp.servers import SessionServers
+from toolwright.wiring.credentials import EngineCredentials, SessionCredentials
 from toolwright.wiring.mcp import EngineServers, ForSession
 from toolwright.workspaces.workspace import open_workspace
 
 _LONGEST_LOOK = 60.0
+log = logging.getLogger(__name__)
 
 
 class _Nobody:
@@ -67,22 +71,30 @@ class Trial:
 
 
 @asynccontextmanager
-async def tried(loaded: Loaded, names: Sequence[str]) -> AsyncIterator[Trial]:
-    """Start these servers, or all that may start, and nothing else. May raise SettingsError."""
+async def tried(loaded: Loaded, names: Sequence[str], *, vaults: Sequence[str] = ()) -> AsyncIterator[Trial]:
+    """Start these servers, or all that may start, and nothing else. May raise SettingsError, VaultError.
+
+    They are shown what these ``vaults`` hold, by name or id, else those of the settings.
+    """
     engine, nobody = EngineServers(), _Nobody()
+    desk = EngineCredentials(loaded, SystemClock(), named=vaults)
     folder = await run_sync(lambda: os.path.realpath(tempfile.mkdtemp(prefix="toolwright-mcp-")))
+    shown: SessionCredentials | None = None
     given = ForSession(
         family="trial",
         blobs=FileBlobs(folder, SystemClock()),
         sink=nobody,
         roots=lambda: (loaded.project,),
         moved=nobody.moved,
+        credentials=lambda: shown,
     )
 
     def is_wanted(server: ServerDefinition) -> bool:
         return not names or server.name in names
 
     try:
+        trial = SessionCreated(session_id="trial", agent=AgentDefinition())
+        shown = await desk.of_session(trial, _noted, needed=True)
         servers = await engine.of_session(loaded, AgentDefinition(), given)
         if servers is None:
             raise SettingsError("there are no MCP servers here; 'toolwright mcp add' sets one up.")
@@ -91,6 +103,12 @@ async def tried(loaded: Loaded, names: Sequence[str]) -> AsyncIterator[Trial]:
     finally:
         with anyio.CancelScope(shield=True):
             await engine.close()
+            await desk.close()
+
+
+async def _noted(event: CredentialUsed) -> None:
+    """There is no log of a session to keep it in."""
+    log.info("%s is shown to MCP server %s at %s", event.credential_id, event.server, event.host)
 
 
 def _is_named(tool: Tool, name: str) -> bool:

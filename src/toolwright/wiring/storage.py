@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from toolwright.settings import Loaded
 
 DATABASE: Final = "toolwright.db"
-_IGNORED: Final = f"/{DATABASE}*\n/sessions/\n/settings.local.json\n/.gitignore\n"
+_IGNORED: Final = f"/{DATABASE}*\n/sessions/\n/mounts/\n/settings.local.json\n/.gitignore\n"
 
 
 def database_path(loaded: "Loaded") -> str:
@@ -44,6 +44,11 @@ def make_data_folder(loaded: "Loaded") -> None:
 def session_folder(loaded: "Loaded", session_id: str) -> str:
     """Return the folder in which a session keeps its files: large results, what calls leave behind."""
     return os.path.join(loaded.data_folder, "sessions", session_id)
+
+
+def mounts_folder(loaded: "Loaded", session_id: str) -> str:
+    """Return the folder that holds what is mounted for one session alone."""
+    return os.path.join(loaded.data_folder, "mounts", session_id)
 
 
 def open_events(path: str) -> "SqliteEvents":
@@ -77,7 +82,8 @@ async def remove_with_files(sessions: "Sessions", loaded: "Loaded", session_id: 
     """
     family = await sessions.family(session_id)
     await sessions.remove(session_id)
-    await run_sync(_remove_folders, [session_folder(loaded, member) for member in family])
+    places = (session_folder, mounts_folder)
+    await run_sync(_remove_folders, [place(loaded, member) for member in family for place in places])
     return family
 
 

@@ -14,6 +14,7 @@ from toolwright.contracts.hooks import Hook
 from toolwright.contracts.ids import new_id
 from toolwright.contracts.mcp_servers import Elicitor
 from toolwright.contracts.models import ModelProvider
+from toolwright.contracts.mounts import MountKeeper
 from toolwright.contracts.ports import Clock
 from toolwright.contracts.storage import EventStore
 from toolwright.contracts.tool import Tool
@@ -21,6 +22,8 @@ from toolwright.sessions.service import Sessions
 from toolwright.settings import Loaded, load
 from toolwright.tools.commands.worktrees import GitWorktrees
 from toolwright.turns.parts import Model, ModelLookup
+from toolwright.vaults.service import Vaults
+from toolwright.wiring.credentials import EngineCredentials
 from toolwright.wiring.furnishing import Furnishing, SessionsDoor
 from toolwright.wiring.mcp import EngineServers
 from toolwright.wiring.ports import SessionPorts
@@ -48,6 +51,12 @@ class WorksWanted:
     """MCP servers of the program itself: entries as in a file, or server objects."""
     elicitor: Elicitor | None = None
     """Answers what MCP servers want from a person."""
+    vaults: Vaults | None = None
+    """The vaults of a server, where each session names its own; None takes those beside the sessions."""
+    named_vaults: tuple[str, ...] = ()
+    """Names or ids of the vaults that sessions use first."""
+    keeper: MountKeeper | None = None
+    """Keeps mounts of sessions in step with what they are copies of."""
     clock: Clock = field(default_factory=SystemClock)
 
 
@@ -60,6 +69,7 @@ class Works:
     settings_of: Callable[[str], Loaded]
     lookup: ModelLookup
     """Finds a model; nothing written means the one that is asked when nobody names one."""
+    credentials: EngineCredentials
     stack: AsyncExitStack
 
     async def close(self, *, grace: float = 5.0) -> None:
@@ -76,6 +86,9 @@ async def open_works(loaded: Loaded, wanted: WorksWanted) -> Works:
         settings_of, door = _SettingsOf(loaded), SessionsDoor()
         servers = EngineServers(own=wanted.mcp_servers, elicitor=wanted.elicitor, with_files=not wanted.bare)
         stack.push_async_callback(servers.close)
+        credentials = EngineCredentials(loaded, wanted.clock, vaults=wanted.vaults, named=wanted.named_vaults)
+        stack.push_async_callback(credentials.close)
+        await credentials.chosen()  # what cannot be found is said before anybody works
         furnishing = Furnishing(
             load=settings_of,
             lookup=lookup,
@@ -89,6 +102,8 @@ async def open_works(loaded: Loaded, wanted: WorksWanted) -> Works:
             bare=wanted.bare,
             door=door,
             servers=servers,
+            credentials=credentials,
+            keeper=wanted.keeper,
         )
         git = SessionPorts(loaded, loaded.data_folder, None)
         stack.push_async_callback(git.stack.aclose)
@@ -106,6 +121,7 @@ async def open_works(loaded: Loaded, wanted: WorksWanted) -> Works:
             store=store,
             settings_of=settings_of,
             lookup=lambda written: lookup(written or model),
+            credentials=credentials,
             stack=stack.pop_all(),
         )
     raise AssertionError("unreachable")

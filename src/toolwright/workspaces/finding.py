@@ -133,12 +133,13 @@ def _is_single(file: FileHits) -> bool:
 def _newest_first(workspace: Workspace, paths: Sequence[str]) -> list[int]:
     """The places of ``paths`` in the order of their files, without those hidden or gone. Blocking."""
     is_hidden, look = workspace.is_hidden, os.lstat  # one search may find ten thousand files
+    place_of = workspace.on_disk if workspace.mounts else str
     dated: list[tuple[int, str, int]] = []
     for place, path in enumerate(paths):
         if is_hidden(path):
             continue
         try:
-            dated.append((-look(path).st_mtime_ns, path, place))
+            dated.append((-look(place_of(path)).st_mtime_ns, path, place))
         except OSError:
             continue
     dated.sort()

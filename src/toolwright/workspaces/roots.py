@@ -8,6 +8,7 @@ from functools import cache
 from typing import NamedTuple
 
 from toolwright.contracts.errors import SettingsError
+from toolwright.contracts.mounts import Mount
 from toolwright.contracts.tool import Access
 from toolwright.workspaces.beneath import HANDLE_ONLY
 from toolwright.workspaces.names import inside
@@ -20,14 +21,16 @@ class Root:
 
     __slots__ = ("__weakref__", "close", "given", "handle", "path", "writable")
 
-    def __init__(self, given: str, *, writable: bool) -> None:
+    def __init__(self, given: str, *, writable: bool, folder: str = "") -> None:
+        """``folder``: what is mounted at the path ``given``; empty for a directory under its own path."""
         self.given = os.path.normpath(os.path.abspath(given))
         """As configured; paths written this way mean the same as those below ``path``."""
-        self.path = os.path.realpath(self.given)
-        """Without any link in it."""
+        self.path = self.given if folder else os.path.realpath(self.given)
+        """As calls see it, without any link in it."""
         self.writable = writable
+        place = os.path.realpath(folder) if folder else self.path
         try:
-            self.handle = os.open(self.path, HANDLE_ONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            self.handle = os.open(place, HANDLE_ONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError as error:
             raise SettingsError(f"{given} cannot be a workspace root: {error.strerror}") from error
         self.close = weakref.finalize(self, os.close, self.handle)
@@ -42,7 +45,11 @@ class Root:
 
 
 def opened_roots(
-    writable: Sequence[str], readable: Sequence[str], *, engine_home: str | None
+    writable: Sequence[str],
+    readable: Sequence[str],
+    mounts: Sequence[Mount] = (),
+    *,
+    engine_home: str | None,
 ) -> tuple[Root, ...]:
     """Open every root. Raises SettingsError for a place that must not be one."""
     if not writable:
@@ -53,6 +60,7 @@ def opened_roots(
     return (
         *(Root(given, writable=True) for given in writable),
         *(Root(given, writable=False) for given in readable),
+        *(Root(mount.path, writable=mount.writable, folder=mount.folder) for mount in mounts),
     )
 
 

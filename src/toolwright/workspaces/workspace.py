@@ -15,6 +15,7 @@ from functools import cache
 from typing import TypeVar
 
 from toolwright.contracts.errors import SettingsError, ToolFailure
+from toolwright.contracts.mounts import Mount
 from toolwright.contracts.ports import FileInfo, FileVersion, ReadState
 from toolwright.contracts.tool import Access
 from toolwright.workspaces.beneath import HANDLE_ONLY, OpenBeneath, opener
@@ -28,7 +29,7 @@ from toolwright.workspaces.files import (
     remove_file,
     replace_file,
 )
-from toolwright.workspaces.links import followed
+from toolwright.workspaces.links import followed, on_disk
 from toolwright.workspaces.names import inside, normalised
 from toolwright.workspaces.read_state import SeenFiles
 from toolwright.workspaces.roots import Root, never_reachable, opened_roots, root_for
@@ -56,7 +57,8 @@ class _Place:
 class LocalWorkspace:
     """Roots on this machine. Made by :func:`open_workspace`; copies share handles and read state."""
 
-    mounted: tuple[Root, ...]
+    opened: tuple[Root, ...]
+    mounts: tuple[Mount, ...] = ()
     cwd: str
     read_state: ReadState
     open_beneath: OpenBeneath
@@ -69,19 +71,20 @@ class LocalWorkspace:
 
     @property
     def roots(self) -> tuple[str, ...]:
-        return tuple(root.path for root in self.mounted)
+        mounted = {mount.path for mount in self.mounts}
+        return tuple(root.path for root in self.opened if root.path not in mounted)
 
     # --- text only ---
 
     def absolute(self, path: str) -> str:
         whole = normalised(path, self.cwd)
-        for root in self.mounted:
+        for root in self.opened:
             if inside(whole, root.given):
                 return posixpath.normpath(root.path + whole.removeprefix(root.given))
         return whole
 
     def contains(self, path: str, access: Access = "read") -> bool:
-        return root_for(self.mounted, self.absolute(path), access) is not None
+        return root_for(self.opened, self.absolute(path), access) is not None
 
     def is_hidden(self, path: str) -> bool:
         return any(hides(path) for hides in self.hidden)
@@ -108,7 +111,10 @@ class LocalWorkspace:
 
     def resolved(self, path: str) -> str:
         with failures_about(path):
-            return followed(self.absolute(path))
+            return self._followed(self.absolute(path))
+
+    def on_disk(self, path: str) -> str:
+        return on_disk(path, self.mounts)
 
     def open(self, path: str) -> CheckedFile:
         whole = self.absolute(path)
@@ -171,7 +177,7 @@ class LocalWorkspace:
 
         def attempt() -> None:
             parent, name = posixpath.split(whole)
-            place = self._place(whole, "delete", real=posixpath.join(followed(parent), name))
+            place = self._place(whole, "delete", real=posixpath.join(self._followed(parent), name))
             with self._folder_of(place, create=False) as (folder, last):
                 remove_file(folder, last, whole)
 
@@ -179,14 +185,17 @@ class LocalWorkspace:
 
     # --- the one way in ---
 
+    def _followed(self, whole: str) -> str:
+        return followed(whole, self.mounts)
+
     def _place(self, whole: str, access: Access, *, real: str | None = None) -> _Place:
         """Choose where ``whole`` leads and see that this place may be reached. Opens nothing."""
-        real = followed(whole) if real is None else real
+        real = self._followed(whole) if real is None else real
         if never_reachable(whole) or never_reachable(real):
             raise ToolFailure("permission_denied", "/proc, /sys and /dev are not reachable.")
         if real != whole:
             self._refuse_detour(whole, real, access)
-        root = root_for(self.mounted, real, access)
+        root = root_for(self.opened, real, access)
         if root is not None:
             return _Place(root.handle, root.below(real), real)
         if self._is_granted(real, access):
@@ -208,7 +217,7 @@ class LocalWorkspace:
         return any(real == path and given != "read" for path, given in self.granted)
 
     def _refusal(self, whole: str, real: str) -> ToolFailure:
-        if root_for(self.mounted, real, "read") is not None:
+        if root_for(self.opened, real, "read") is not None:
             return ToolFailure("permission_denied", f"{whole} lies in a part that is read-only.")
         return _outside(whole)
 
@@ -226,7 +235,7 @@ class LocalWorkspace:
 
     def _straight(self, whole: str, flags: int) -> int | None:
         """Open a place in a root that no link leads to: the common case, without looking for links first."""
-        root = root_for(self.mounted, whole, "read")
+        root = root_for(self.opened, whole, "read")
         if root is None or never_reachable(whole):
             return None
         try:
@@ -267,19 +276,21 @@ def open_workspace(
     cwd: str,
     *,
     readable: Sequence[str] = (),
+    mounts: Sequence[Mount] = (),
     protected: Callable[[str], bool] = _nothing,
     engine_home: str | None = None,
     hard_links: bool = False,
     open_beneath: OpenBeneath | None = None,
 ) -> LocalWorkspace:
-    """Open ``roots`` for reading and writing and ``readable`` for reading only.
+    """Open ``roots`` for reading and writing, ``readable`` for reading only, and ``mounts`` as they say.
 
     ``protected``: places to which no link may lead a write. ``engine_home``: the engine's own data, which
     no root may hold. ``hard_links``: whether files with several names may be read; one of the names may lie
     outside, so this is for people to decide. Raises SettingsError for unfit roots.
     """
     workspace = LocalWorkspace(
-        mounted=opened_roots(roots, readable, engine_home=engine_home),
+        opened=opened_roots(roots, readable, mounts, engine_home=engine_home),
+        mounts=tuple(mounts),
         cwd="/",
         read_state=SeenFiles(),
         open_beneath=open_beneath or opener(),

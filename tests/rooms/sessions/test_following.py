@@ -41,7 +41,7 @@ async def test_words_said_behind_an_entry_that_is_not_durable_yet_come_right_beh
         await log.append(SessionCreated(session_id=SESSION, agent=AgentDefinition()))
         seen: list[Record] = []
         async with aclosing(following.follow(SESSION)) as records:
-            with anyio.fail_after(5):
+            with anyio.fail_after(30):
                 seen.append(await anext(records))
                 async with anyio.create_task_group() as group:
 

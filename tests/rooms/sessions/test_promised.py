@@ -16,7 +16,7 @@ async def test_who_waits_is_woken_once_nothing_is_promised_any_more() -> None:
         await promised.kept("s")
         order.append("woken")
 
-    async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
         with promised.soon("s"):
             with promised.soon("s"):
                 assert "s" in promised

@@ -12,6 +12,7 @@ from toolwright.contracts.content import text_of
 from toolwright.contracts.errors import NoUserChannel, ToolFailure
 from toolwright.contracts.events import Event
 from toolwright.contracts.hooks import NO_VERDICT, HookEvent, HookInput, HookVerdict
+from toolwright.contracts.mounts import Mount
 from toolwright.contracts.permissions import (
     ApprovalAnswer,
     ApprovalRequest,
@@ -114,6 +115,10 @@ class FakeWorkspace:
     links: Mapping[str, str] = field(default_factory=dict)
     granted: tuple[tuple[str, Access], ...] = ()
     hidden: Callable[[str], bool] | None = None
+    mounts: tuple[Mount, ...] = ()
+
+    def on_disk(self, path: str) -> str:
+        return path
 
     @property
     def read_state(self) -> ReadState:

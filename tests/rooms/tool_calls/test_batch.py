@@ -106,7 +106,7 @@ class Stage:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         while not condition():
             await anyio.sleep(0)
 
@@ -127,7 +127,7 @@ async def directed(
     async def go() -> None:
         results.append(await run_batch(pipeline, stage.calls, turn_of(stage.tool), scheduling))
 
-    with anyio.fail_after(10):
+    with anyio.fail_after(30):
         async with anyio.create_task_group() as group:
             group.start_soon(go)
             await direct()
@@ -326,7 +326,7 @@ async def test_a_failing_command_can_take_its_neighbours_with_it() -> None:
     tool = FakeTool("bash", work=work, traits=promise)
     calls = [ToolCall(text, "bash", {"text": text}) for text in ("slow", "bad", "after")]
     scheduling = Scheduling(sibling_policy="abort_on_shell_error")
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         result = await run_batch(Pipeline(parts()), calls, turn_of(tool), scheduling)
     assert [code(one) for one in result.results] == ["interrupted", "command_failed", "Done"]
     assert "cancelled because bash failed" in said(result.results[0])
@@ -339,7 +339,7 @@ async def test_a_broken_engine_ends_the_batch() -> None:
         raise EngineFault("the log is gone")
 
     calls = [ToolCall(text, "echo", {"text": text}) for text in "ab"]
-    with pytest.raises(EngineFault, match="the log is gone"), anyio.fail_after(5):
+    with pytest.raises(EngineFault, match="the log is gone"), anyio.fail_after(30):
         await run_batch(Pipeline(parts()), calls, turn_of(FakeTool(work=work, traits=SAFE)))
 
 
@@ -357,7 +357,7 @@ async def test_a_crash_around_the_tools_still_answers_every_call(caplog: pytest.
 
     made = parts(rules=judge(decide), approver=ScriptedApprover(crash))
     calls = [ToolCall(text, "echo", {"text": text}) for text in "abc"]
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         result = await run_batch(Pipeline(made), calls, turn_of(FakeTool(work=work, traits=SAFE)))
     assert [code(one) for one in result.results] == ["Done", "internal_error", "internal_error"]
     assert [one.call_id for one in result.results] == ["a", "b", "c"]
@@ -373,7 +373,7 @@ async def test_an_interrupt_ends_running_calls_and_starts_no_other() -> None:
     async def go() -> None:
         results.append(await run_batch(pipeline, stage.calls, turn_of(stage.tool)))
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         async with anyio.create_task_group() as group:
             group.start_soon(go)
             await until(lambda: len(stage.running) == 2)
@@ -578,7 +578,7 @@ async def test_an_input_changed_on_the_way_still_meets_nobody_on_the_same_thing(
     tool = FakeTool(work=work, traits=lambda input: write(input["text"]))
     texts = ["own", "shared"] if place == 0 else ["shared", "own"]
     calls = [ToolCall(f"call_{n}", "echo", {"text": text}) for n, text in enumerate(texts)]
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         await run_batch(Pipeline(parts(hooks=ScriptedHooks(PreToolUse=redirect))), calls, turn_of(tool))
     assert len(order) == 4
     assert [line.split()[0] for line in order] == ["start", "end", "start", "end"]

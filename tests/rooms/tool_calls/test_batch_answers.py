@@ -93,7 +93,7 @@ async def test_a_call_that_was_opened_while_the_model_spoke_can_be_answered_besi
         for call in CALLS:
             early.offer(call)
         batch = Batch(pipeline, CALLS, turn, Scheduling(), early=await early.kept())
-        with anyio.fail_after(5):
+        with anyio.fail_after(30):
             running = asyncio.create_task(batch.run())
             await journal.waits.wait()
             assert batch.take("call_client", Done("answered"))
@@ -110,7 +110,7 @@ async def test_an_answer_at_the_very_end_is_either_taken_in_or_left_to_the_next_
     pipeline = Pipeline(replace(parts(), journal=journal))
     batch = Batch(pipeline, CALLS, turn_of(desk.slow, desk.client), Scheduling())
     journal.batch, journal.after = batch, rounds
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         done = await batch.run()
         while journal.taken is None:
             await anyio.sleep(0)
@@ -131,7 +131,7 @@ async def test_a_call_that_is_about_to_be_answered_is_settled_by_its_answer_alon
     given = parts(rules=judge(_by_mode), approver=approver)
     calls = (CALLS[0], ToolCall("call_asking", "asking", {}))
     batch = Batch(Pipeline(given), calls, turn_of(desk.slow, asking), Scheduling())
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         running = asyncio.create_task(batch.run())
         await anyio.wait_all_tasks_blocked()
         if expected:
@@ -150,7 +150,7 @@ async def test_a_call_that_is_about_to_be_answered_is_settled_by_its_answer_alon
 async def test_nothing_is_expected_of_calls_that_do_not_wait() -> None:
     desk = Desk()
     batch = Batch(Pipeline(parts()), CALLS, turn_of(desk.slow, desk.client), Scheduling())
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         running = asyncio.create_task(batch.run())
         await anyio.wait_all_tasks_blocked()
         assert not await batch.expects("call_slow")

@@ -301,7 +301,7 @@ async def test_a_policy_that_settles_the_question_takes_it_back() -> None:
     async def go() -> None:
         results.append(await Pipeline(made).run_call(ToolCall("call_1", "echo", "{}"), turn_of(tool)))
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         async with anyio.create_task_group() as group:
             group.start_soon(go)
             await asked.wait()

@@ -1,13 +1,16 @@
 """Tools found by names and words, and when they are told of by name only."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import pytest
-from bench.tool_search_set import questions, tools
+from bench.tool_search_set import Described, described, questions, tools
 
 from toolwright.contracts.errors import SettingsError
 from toolwright.contracts.tool import OfferedTool
 from toolwright.tools import deferring
+from toolwright.tools.builtin.call_tool import CallTool
 from toolwright.tools.builtin.tool_search import ToolSearch
 from toolwright.tools.deferring import When, is_time, listing, read_when
 from toolwright.tools.tool_queries import ToolIndex
@@ -104,7 +107,86 @@ def test_the_listing_groups_tools_by_server_and_is_bounded() -> None:
         about={"github": "Issues and code. More."},
         failed={"jira": "refused"},
     )
-    assert len(text) < deferring.LONGEST_LISTING + 2_000
+    assert len(text) < deferring.LONGEST_LISTING
     assert "mcp__github: (Issues and code.)\n  create_issue, " in text
     assert "more; search by keyword" in text
-    assert "failed: jira (refused)" in text
+    assert "failed: mcp__jira (refused)" in text
+
+
+def test_own_tools_and_servers_without_number_do_not_make_the_listing_longer() -> None:
+    own = [replace(one, tool=Own(one)) for one in tools(2_000)]
+    servers = [described(f"server{number}", "look", "Look.", []) for number in range(1_000)]
+    failed = {f"gone{number}": "it did not answer within 30 s" for number in range(500)}
+    text = listing([*own, *servers], search="tool_search", failed=failed)
+    assert len(text) <= deferring.LONGEST_LISTING
+    assert text.count("more; search by keyword") >= 2
+    assert "more servers; search by keyword" in text
+    assert "mcp__server7:\n  look" in text
+    assert "failed: mcp__gone0 (it did not answer within 30 s)" in text
+
+
+class Own(Described):
+    """The same tool, as if it were ours."""
+
+    def __init__(self, one: OfferedTool) -> None:
+        self.spec = replace(one.tool.spec, mcp=None, source="custom")
+
+
+def test_what_fills_a_tenth_of_the_window_is_told_by_name_from_there_on() -> None:
+    offered = tools(40)
+    full = sum(deferring.tokens(tool) for tool in offered)
+    search = OfferedTool(ToolSearch(None), "tool_search", "tool_search", "")
+    assert is_time(When(), [search, *offered], window=full * 10)
+    assert not is_time(When(), [search, *offered], window=full * 10 + 10)
+    assert is_time(When(share=20), [search, *offered], window=full * 5)
+    assert not is_time(When(share=None), [search, *offered], window=1)
+    assert not is_time(When("always"), offered, window=1)  # nobody could find them
+
+
+def test_a_name_that_is_not_there_yet_is_waited_for() -> None:
+    assert INDEX.find("select:github.create_issue", 5).is_good
+    assert not INDEX.find("select:github.create_issue,nosuch.create_issue", 5).is_good
+    assert not INDEX.find("+nosuch create issue", 5).is_good
+
+
+@pytest.mark.parametrize(
+    ("query", "because"),
+    [
+        ("frobnicate", "name"),
+        ("acme", "server"),
+        ("wombats", "hint"),
+        ("quokka", "title"),
+        ("billing_code", "argument"),
+        ("narwhals", "description"),
+        ("platypus", "argument text"),
+    ],
+)
+def test_every_word_of_a_tool_finds_it(query: str, because: str) -> None:
+    schema = {"type": "object", "properties": {"billing_code": {"description": "Of the platypus."}}}
+    one = described("acme", "frobnicate", "About narwhals.", [])
+    spec = replace(one.tool.spec, search_hint="count wombats", display_name="Quokka", input_schema=schema)
+    own = Own(one)
+    own.spec = spec
+    index = ToolIndex([*tools(50), replace(one, tool=own, description=spec.description)])
+    assert [match.key for match in index.find(query, 1).matches] == ["mcp.acme.frobnicate"], because
+
+
+@pytest.mark.parametrize(
+    ("wanted", "native", "count", "has_caller", "way"),
+    [
+        ("auto", True, 10, False, "native"),
+        ("auto", False, 10, False, "append"),
+        ("native", False, 10, False, "append"),
+        ("append", True, 10, False, "append"),
+        ("auto", True, 10_001, False, "append"),
+        ("dispatch", True, 10, True, "dispatch"),
+        ("dispatch", True, 10, False, "append"),
+    ],
+)
+def test_definitions_come_as_it_is_wanted_where_that_is_possible(
+    wanted: Any, native: bool, count: int, has_caller: bool, way: str
+) -> None:
+    offered = [described("s", "t", "", [])] * count
+    if has_caller:
+        offered = [*offered, OfferedTool(CallTool(None), "call_tool", "call_tool", "")]
+    assert deferring.way(wanted, offered, native=native) == way

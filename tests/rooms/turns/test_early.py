@@ -79,7 +79,7 @@ class Counter:
 
 
 async def run(bench: Bench, text: str = "Go.") -> str:
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         return (await bench.run(text)).end
 
 
@@ -140,7 +140,7 @@ async def test_a_call_that_is_wrong_fails_and_holds_nobody_up() -> None:
 async def during_the_answer(bench: Bench, go_on: anyio.Event) -> str:
     """Run; let the model go on only when everything else has come to rest."""
     bench.say()
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         running = asyncio.create_task(bench.run())
         for _ in range(50):
             await checkpoint()
@@ -197,7 +197,7 @@ async def test_early_calls_and_those_beside_them_share_the_places_to_run_in() ->
     block = [*(call("look", text=str(number)) for number in range(4)), look.began, call("post"), call("post")]
     bench = Bench([block, "Done."], look.tool, post.tool, scheduling=Scheduling(max_concurrency=2))
     bench.say()
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         running = asyncio.create_task(bench.run())
         while not bench.log.of(ModelAnswered):
             await checkpoint()
@@ -220,7 +220,7 @@ async def test_a_call_that_is_long_at_work_holds_up_no_question_behind_it() -> N
     rules = judge(lambda policy, subject: ASKED if subject.spec.name == "post" else ALLOWED)
     bench = Bench([[call("look"), look.began, call("post")], "Done."], look.tool, post.tool, rules=rules)
     bench.say()
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         running = asyncio.create_task(bench.run())
         while not bench.log.of(CallWaiting):
             await checkpoint()
@@ -358,7 +358,7 @@ async def test_calls_of_two_attempts_have_keys_of_their_own_though_the_server_ca
 
 async def interrupted_in(bench: Bench, reached: anyio.Event) -> str:
     bench.say()
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         running = asyncio.create_task(bench.run())
         await reached.wait()
         for _ in range(10):
@@ -418,7 +418,7 @@ async def test_a_log_that_fails_leaves_nothing_at_work(kind: type) -> None:
     bench.log.watch = failing_at(kind)
     before = asyncio.all_tasks()
     bench.say()
-    with anyio.fail_after(5), pytest.raises(EngineFault):
+    with anyio.fail_after(30), pytest.raises(EngineFault):
         await bench.run()
     assert asyncio.all_tasks() == before
     assert (look.at_once, look.done) == (0, [])
@@ -435,7 +435,7 @@ async def test_a_run_that_is_cancelled_leaves_nothing_at_work(steps: int) -> Non
     for _ in range(steps):
         await checkpoint()
     running.cancel()
-    with suppress(asyncio.CancelledError), anyio.fail_after(5):
+    with suppress(asyncio.CancelledError), anyio.fail_after(30):
         await running
     assert asyncio.all_tasks() == before
     assert look.at_once == 0

@@ -95,7 +95,7 @@ async def test_the_first_reason_to_stop_stays() -> None:
 
 async def test_what_can_be_stopped_is_stopped_at_once_also_when_it_begins_too_late() -> None:
     stopper = Stopper(lambda why: None)
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         async with anyio.create_task_group() as tasks:
 
             async def wait() -> None:

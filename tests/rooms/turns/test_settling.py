@@ -161,7 +161,7 @@ async def test_an_answer_is_handed_to_the_calls_at_work() -> None:
     long = Long()
     bench = Bench([[call("long"), call("client")], "Done."], long.tool, CLIENT)
     bench.say()
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         running = asyncio.create_task(bench.run())
         while not bench.log.of(CallWaiting):
             await checkpoint()
@@ -239,7 +239,7 @@ async def test_an_orderly_end_of_the_process_says_what_is_known_of_calls_at_work
     long = Long()
     bench = Bench([[call("long"), call("client")], "Done."], long.tool, CLIENT)
     bench.say()
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         running = asyncio.create_task(bench.run())
         await long.began.wait()
         running.cancel()

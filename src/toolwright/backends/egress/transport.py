@@ -4,6 +4,7 @@ Whatever client uses it and however that client reads a URL, the address that wa
 that is connected to, and the name stays for TLS and for the Host header.
 """
 
+import logging
 import ssl
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -14,6 +15,15 @@ import httpcore2
 import httpx2
 
 from toolwright.backends.egress.gate import Judge, Resolver, judged_addresses
+
+
+def _says_no_headers(record: logging.LogRecord) -> bool:
+    """Whether a record is fit to be kept: the headers of an answer may hold what the server was shown."""
+    return "receive_response_headers.complete" not in str(record.msg)
+
+
+for _name in ("httpcore2.http11", "httpcore2.http2"):
+    logging.getLogger(_name).addFilter(_says_no_headers)
 
 
 class GuardedConnections(httpcore2.AsyncNetworkBackend):

@@ -100,8 +100,4 @@ def _objection(append: Append, head: Head | None) -> Exception | None:
 
 
 def _follow(entries: Sequence[Entry], seq: int) -> bool:
-    for entry in entries:
-        seq += 1
-        if entry.seq != seq:
-            return False
-    return True
+    return [entry.seq for entry in entries] == list(range(seq + 1, seq + 1 + len(entries)))

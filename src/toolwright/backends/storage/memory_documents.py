@@ -5,13 +5,18 @@ from typing import TYPE_CHECKING, Any
 
 from toolwright.contracts.documents import (
     EVERY,
+    Add,
+    Change,
     Document,
     NameTaken,
+    Remove,
+    Replace,
     UnknownDocument,
     VersionConflict,
     Wanted,
     place_of,
 )
+from toolwright.contracts.errors import ToolwrightError
 
 if TYPE_CHECKING:
     from toolwright.contracts.documents import DocumentStore
@@ -86,6 +91,24 @@ class MemoryDocuments:
             del self._documents[key]
             self._versions.pop(key, None)
         return True
+
+    async def change(self, *changes: Change) -> None:
+        before = dict(self._documents), {key: list(kept) for key, kept in self._versions.items()}
+        try:
+            for change in changes:
+                await self._change(change)
+        except ToolwrightError:
+            self._documents, self._versions = before
+            raise
+
+    async def _change(self, change: Change) -> None:
+        match change:
+            case Add(document):
+                await self.add(document)
+            case Replace(document, expected):
+                await self.replace(document, expected=expected)
+            case Remove(workspace, kind, id):
+                await self.remove(workspace, kind, id)
 
     async def find(self, kind: str, name: str) -> Sequence[Document]:
         return [

@@ -13,6 +13,7 @@ from anyio.to_thread import run_sync
 
 from toolwright.contracts.content import Content, TextBlock
 from toolwright.contracts.errors import NotPossible, ToolwrightError
+from toolwright.contracts.events import InputAccepted
 from toolwright.contracts.permissions import ApprovalAnswer, Mode, RuleChange
 from toolwright.surfaces.chat import mentions
 from toolwright.surfaces.chat.page import Page, Paper
@@ -211,12 +212,13 @@ class Conversation:
             await self._guarded(partial(self._followed, session))
 
     async def _followed(self, session: "Session") -> None:
-        state = await session.state()
-        head, has_past = state.head, bool(state.conversation.input_ids)
+        head = (await self.engine.works.store.card(session.id)).head
         past: list[Printed] = []
+        has_past = False
         self._catches_up = True
         async for record in session.stream(until_quiet=False):
             items = self.state.see(record)
+            has_past = has_past or isinstance(record.event, InputAccepted)
             if record.seq is None or record.seq > head:
                 self.page.print(*items)
             else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from toolwright.contracts.errors import SettingsError
-from toolwright.surfaces.cli import mcp_serve
+from toolwright.surfaces.cli import mcp_login, mcp_serve
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -95,6 +95,7 @@ def register(app: typer.Typer) -> None:
     group.command("remove", help=_REMOVE)(remove)
     group.command("test", help=_TEST)(try_out)
     group.command("approve", help=_APPROVE)(approve)
+    mcp_login.add_to(group)
     mcp_serve.add_to(group)
     app.add_typer(group)
 

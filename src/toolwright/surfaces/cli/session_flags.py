@@ -45,6 +45,10 @@ Toolset = Annotated[
 Modules = Annotated[
     list[str] | None, typer.Option(metavar="MODULE", help="A module or .py file with tools of your own.")
 ]
+Vaults = Annotated[
+    list[str] | None,
+    typer.Option("--vault", metavar="NAME", help="Show MCP servers what this vault holds; may be repeated."),
+]
 Rounds = Annotated[int | None, typer.Option(metavar="N", min=1, help="Ask the model at most N times.")]
 Calls = Annotated[int | None, typer.Option(metavar="N", min=1, help="Run at most N calls.")]
 Cost = Annotated[float | None, typer.Option(metavar="DOLLARS", min=0.0, help="Spend at most so much.")]
@@ -78,6 +82,7 @@ def chosen(
     folder: Folder = ".",
     toolset: Toolset = "",
     tools: Modules = None,
+    vaults: Vaults = None,
     max_rounds: Rounds = None,
     max_calls: Calls = None,
     max_cost: Cost = None,
@@ -100,6 +105,7 @@ def chosen(
         max_cost=max_cost,
         max_seconds=max_seconds,
         tools=tuple(tools or ()),
+        vaults=tuple(vaults or ()),
         continues=continues,
         resume=resume,
     )

@@ -31,6 +31,7 @@ class SessionOptions:
     max_cost: float | None = None
     max_seconds: float | None = None
     tools: tuple[str, ...] = ()
+    vaults: tuple[str, ...] = ()
     continues: bool = False
     resume: str = ""
 
@@ -67,6 +68,7 @@ def engine_for(
         mode=_mode(options.mode),
         approve=approve,
         answers_later=answers_later,
+        vaults=options.vaults,
         settings=settings,
     )
 

@@ -17,13 +17,16 @@ from starlette.types import ASGIApp
 from toolwright.catalog.access_keys import AccessKeys
 from toolwright.contracts.documents import DocumentStore
 from toolwright.contracts.errors import ToolwrightError
+from toolwright.contracts.files import FileStore
 from toolwright.contracts.ports import Clock
+from toolwright.memories.folders import MemoryFolders
+from toolwright.memories.service import Memories
 from toolwright.settings import Loaded
 from toolwright.surfaces.http.access import Door
 from toolwright.surfaces.http.gate import Dialect, Gate, bearer, tell
 from toolwright.surfaces.http.problems import Problem
 from toolwright.vaults.service import Vaults
-from toolwright.wiring.storage import remove_with_files
+from toolwright.wiring.storage import mounts_folder, remove_with_files
 from toolwright.wiring.works import Works
 
 HEALTH = ("/health", "/health/live", "/health/ready")
@@ -39,8 +42,11 @@ class House:
     works: Works
     loaded: Loaded
     documents: DocumentStore
+    files: FileStore
     keys: AccessKeys
     vaults: Vaults
+    memories: Memories
+    memory_folders: MemoryFolders
     clock: Clock
     version: str
     draining: bool = False
@@ -62,6 +68,14 @@ class House:
         folder = os.path.join(self.loaded.data_folder, "workspaces", session_id)
         await run_sync(partial(os.makedirs, folder, mode=0o700, exist_ok=True))
         return folder
+
+    def mounts_of(self, session_id: str) -> str:
+        """The folder that holds what is mounted for a session alone. Makes nothing."""
+        return mounts_folder(self.loaded, session_id)
+
+    async def remove_mounts(self, session_id: str) -> None:
+        """Delete what is mounted for a session alone. Safe to repeat."""
+        await run_sync(partial(shutil.rmtree, self.mounts_of(session_id), ignore_errors=True))
 
     async def remove_session(self, session_id: str) -> None:
         """Delete a session, its children, and the files of all of them."""

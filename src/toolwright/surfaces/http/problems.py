@@ -19,6 +19,7 @@ from toolwright.contracts.errors import (
 )
 from toolwright.contracts.storage import SessionBusy, StoreUnavailable, UnknownSession
 from toolwright.contracts.vaults import DuplicateCredential, NoMasterKey, UnknownVault, VaultError
+from toolwright.memories.service import ContentChanged, PathTaken, UnknownMemory
 
 Kind = Literal[
     "invalid",  # 400: the request itself is wrong
@@ -84,6 +85,9 @@ _KINDS: Final[tuple[tuple[type[Exception], Kind], ...]] = (
     (SessionBusy, "conflict"),
     (NoMasterKey, "unavailable"),
     (VaultError, "invalid"),
+    (UnknownMemory, "not_found"),
+    (PathTaken, "conflict"),
+    (ContentChanged, "conflict"),
     (NotPossible, "invalid"),
     (DefinitionError, "invalid"),
     (RuleError, "invalid"),

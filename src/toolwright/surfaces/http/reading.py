@@ -39,18 +39,19 @@ async def body_bytes(request: Request, *, most: int) -> bytes:
     """Return a body. May raise Problem for one that is too large, said or found to be."""
     said = request.headers.get("content-length", "")
     if said.isdigit() and int(said) > most:
-        raise _too_large(most)
+        raise too_large(most)
     pieces, size = [], 0
     stream: AsyncIterator[bytes] = request.stream()
     async for piece in stream:
         size += len(piece)
         if size > most:
-            raise _too_large(most)
+            raise too_large(most)
         pieces.append(piece)
     return b"".join(pieces)
 
 
-def _too_large(most: int) -> Problem:
+def too_large(most: int) -> Problem:
+    """Return the refusal of a body that is larger than may be."""
     return Problem("too_large", f"The body is larger than {most:,} bytes.")
 
 

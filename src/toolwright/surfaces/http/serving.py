@@ -14,6 +14,8 @@ from starlette.types import ASGIApp
 
 from toolwright.contracts.errors import SettingsError
 from toolwright.contracts.models import ModelProvider
+from toolwright.memories.folders import MemoryFolders
+from toolwright.memories.service import Memories
 from toolwright.sessions.taking_up import take_up
 from toolwright.settings import Loaded
 from toolwright.surfaces.http.app import House, application
@@ -35,13 +37,19 @@ async def opened(
 ) -> AsyncIterator[House]:
     """Open all that routes work with. May raise SettingsError, StoreUnavailable."""
     async with open_server_stores(loaded) as stores, open_vaults(loaded) as vaults:
-        works = await open_works(loaded, WorksWanted(model=model or serving.model))
+        memories = Memories(stores.documents, stores.clock)
+        folders = MemoryFolders(memories, stores.clock)
+        wanted = WorksWanted(model=model or serving.model, vaults=vaults, keeper=folders)
+        works = await open_works(loaded, wanted)
         house = House(
             works=works,
             loaded=loaded,
             documents=stores.documents,
+            files=stores.files,
             keys=stores.keys,
             vaults=vaults,
+            memories=memories,
+            memory_folders=folders,
             clock=stores.clock,
             version=version("toolwright"),
         )

@@ -41,16 +41,19 @@ class PathRules:
 
     @cached_property
     def _roots(self) -> tuple[str, ...]:
-        return self._with_resolved(self._policy.roots)
+        mounted = tuple(mount.path for mount in self._policy.mounts if mount.writable)
+        return self._with_resolved((*self._policy.roots, *mounted))
 
     @cached_property
     def _free(self) -> tuple[str, ...]:
-        return self._with_resolved(self._policy.readable)
+        mounted = tuple(mount.path for mount in self._policy.mounts)
+        return self._with_resolved((*self._policy.readable, *mounted))
 
     @cached_property
     def _lasting(self) -> tuple[str, ...]:
         policy = self._policy
         places = lasting_places(policy.home, (policy.cwd, policy.original_cwd), policy.roots)
+        places = (*places, *(mount.path for mount in policy.mounts))
         return self._with_resolved(places)
 
     @property

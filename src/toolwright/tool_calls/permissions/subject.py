@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from toolwright.contracts.mounts import Mount
 from toolwright.contracts.permissions import Mode, Reason, Rule, RuleChange, RuleSet
 from toolwright.contracts.tool import Access, Objection, ToolSpec, Traits
 from toolwright.contracts.values import value
@@ -58,6 +59,8 @@ class Policy:
     """Workspace roots and additional directories."""
     readable: tuple[str, ...] = ()
     """Directories that may be read without asking though they are no workspace (stored results)."""
+    mounts: tuple[Mount, ...] = ()
+    """Further folders under paths of their own: those that are writable are as the roots, others readable."""
     resolve: Callable[[str], tuple[str, ...]] = lambda path: (path,)
     """Every place an absolute path leads to, the last one final. May look at the disk; must not raise."""
     case_folds: bool = False
@@ -65,6 +68,8 @@ class Policy:
     """A copy and what it is a copy of: what is denied or asked about there is so in the copy, too."""
     bypass_available: bool = False
     can_ask: bool = True
+    worked_out: dict[type, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What follows from all this, worked out once and gone with it."""
 
 
 class PathJudge(Protocol):

@@ -13,6 +13,8 @@ from toolwright.tools.fields import Field
 from toolwright.tools.outcomes import json_text
 from toolwright.tools.services import Services
 
+_MOST_SERVERS = 50
+
 
 class ToolSearch(ToolClass):
     spec = described(
@@ -40,7 +42,7 @@ class ToolSearch(ToolClass):
         ctx: CallContext,
         *,
         query: Annotated[str, Field(min_length=1, max_length=500)],
-        max_results: Annotated[int, Field(ge=1, le=50)] = 5,
+        max_results: Annotated[int, Field(ge=1, le=50)] | None = None,
     ) -> Outcome:
         del ctx
         if self._shelf is None:
@@ -48,7 +50,12 @@ class ToolSearch(ToolClass):
         found = await self._shelf.search(query, max_results)
         if not found.tools:
             raise ToolFailure("no_match", _nothing(found), hint=_hint(found))
-        return Done("\n".join(_told(found)), data=_data(found))
+        return Done(
+            "\n".join(_told(found)),
+            data=_data(found),
+            notes=tuple(_unknown(found)),
+            loads=tuple(str(tool.definition.get("name", tool.name)) for tool in found.tools),
+        )
 
     def view(self, call: CallState) -> View:
         looking = f"Looking for tools: {call.input.get('query', '')}"
@@ -61,15 +68,18 @@ class ToolSearch(ToolClass):
 
 def _told(found: ToolsFound) -> Iterator[str]:
     count = len(found.tools)
-    yield (
-        "Found 1 tool; it can be called now."
-        if count == 1
-        else f"Found {count} tools; they can be called now."
-    )
+    if found.call_with:
+        told = f"{'it is' if count == 1 else 'they are'} called with {found.call_with}"
+    else:
+        told = f"{'it' if count == 1 else 'they'} can be called now"
+    yield f"Found {count} tool{'' if count == 1 else 's'}; {told}."
     yield "<functions>"
     for tool in found.tools:
         yield f"<function>{json_text(dict(tool.definition))}</function>"
     yield "</functions>"
+
+
+def _unknown(found: ToolsFound) -> Iterator[str]:
     for name in found.unknown:
         near = f" Near: {', '.join(name.near)}." if name.near else ""
         yield f"There is no tool {name.name}.{near}"
@@ -84,6 +94,8 @@ def _nothing(found: ToolsFound) -> str:
 def _hint(found: ToolsFound) -> str:
     near = dict.fromkeys((*found.near, *(name for one in found.unknown for name in one.near)))
     parts = [f"Near: {', '.join(near)}."] if near else ["Try other words, or fewer."]
+    if found.servers:
+        parts.append(f"Servers: {', '.join(found.servers[:_MOST_SERVERS])}.")
     if found.pending:
         parts.append(f"Still connecting: {', '.join(found.pending)}.")
     parts += [f"{server} is not there: {reason}." for server, reason in found.failed.items()]

@@ -65,15 +65,16 @@ class Write(ToolClass):
         search_hint="create overwrite save file",
     )
 
-    def __init__(self, *, rule: ReadRule, cwd: Callable[[], str]) -> None:
+    def __init__(self, *, rule: ReadRule, cwd: Callable[[], str], on_disk: Callable[[str], str]) -> None:
         self._rule = rule
         self._cwd = cwd
+        self._on_disk = on_disk
 
     def traits(self, input: Input) -> Traits:
         path = input["file_path"]
         whole = os.path.join(self._cwd(), path)
         # Where nobody knows what a relative path means, the careful answer is given.
-        overwrites = not os.path.isabs(whole) or os.path.lexists(whole)
+        overwrites = not os.path.isabs(whole) or os.path.lexists(self._on_disk(os.path.normpath(whole)))
         return Traits(destructive=overwrites, touches=(Touch("path", path, "write"),))
 
     async def check(self, input: Input, ctx: CallContext) -> Objection | None:
@@ -125,7 +126,7 @@ class Write(ToolClass):
 
 def build(services: Services, options: Mapping[str, Any]) -> Tool:
     """Make the tool; ``read_before_write`` says when an existing file must have been read."""
-    return Write(rule=read_rule(services, options), cwd=services.cwd)
+    return Write(rule=read_rule(services, options), cwd=services.cwd, on_disk=services.on_disk)
 
 
 def _utf8(content: str) -> bytes:

@@ -3,7 +3,7 @@
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from toolwright.contracts.errors import ToolFailure
@@ -122,6 +122,7 @@ class CommandSetup:
                 *(place for root in roots for place in _protected(root)),
                 *(place for folder in kept_in for place in protected_in(folder)),
             ),
+            mounts=workspace.mounts,
             merge_stderr=merge_stderr,
         )
 
@@ -133,6 +134,7 @@ class CommandSetup:
             env=self.environment(),
             limits=self.limits,
             readable=(*workspace.roots, *((self.repository,) if self.repository else ()), *self.readable),
+            mounts=tuple(replace(mount, writable=False) for mount in workspace.mounts),
             merge_stderr=False,
         )
 

@@ -88,6 +88,6 @@ def next_cwd(workspace: Workspace, wanted: str | None) -> tuple[str | None, str]
     if wanted is None or wanted == workspace.cwd:
         return None, ""
     inside = workspace.contains(wanted) and workspace.resolved(wanted) == wanted
-    if inside and os.path.isdir(wanted):
+    if inside and os.path.isdir(workspace.on_disk(wanted)):
         return wanted, ""
     return None, f"The working directory is {workspace.cwd} again: {wanted} is outside the workspace."

@@ -50,7 +50,9 @@ class Calls:
             asyncio.Semaphore(most) if most is not None else nullcontext()
         )
 
-    async def use(self, guest: Guest, work: Work[T], *, on_progress: OnProgress | None = None) -> T:
+    async def use(
+        self, guest: Guest, work: Work[T], *, on_progress: OnProgress | None = None, call_id: str = ""
+    ) -> T:
         """Do something with the connection for one session. May raise NotReady and McpFault."""
         seconds = self._breaker.refused_for(time.monotonic())
         if seconds:
@@ -58,7 +60,9 @@ class Calls:
         try:
             connection = await self._ready()
             async with self._slots:
-                result = await self._timed(guest, connection, work, on_progress)
+                patience = Patience(self._times)
+                with self._guests.calling(guest, patience, call_id), patience.lasting():
+                    result = await work(connection, _heard(patience, on_progress))
         except McpFault as fault:
             self._breaker.note(fault, time.monotonic())
             self._failed(fault)
@@ -73,15 +77,13 @@ class Calls:
         """What was counted against the server counts no more."""
         self._breaker = Breaker()
 
-    async def _timed(
-        self, guest: Guest, connection: McpConnection, work: Work[T], on_progress: OnProgress | None
-    ) -> T:
-        patience = Patience(self._times)
 
-        def progressed(progress: McpProgress) -> None:
-            patience.heard()
-            if on_progress is not None:
-                on_progress(progress)
+def _heard(patience: Patience, on_progress: OnProgress | None) -> OnProgress:
+    """What is told of progress: whoever waits has patience again."""
 
-        with self._guests.calling(guest, patience), patience.lasting():
-            return await work(connection, progressed)
+    def heard(progress: McpProgress) -> None:
+        patience.heard()
+        if on_progress is not None:
+            on_progress(progress)
+
+    return heard

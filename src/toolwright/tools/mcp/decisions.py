@@ -3,6 +3,7 @@
 Nothing here waits or connects. Whoever does asks this module what comes next.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -10,6 +11,7 @@ from typing import Final, Literal
 from toolwright.contracts.errors import ErrorCode
 from toolwright.contracts.mcp import McpFault, McpFaultCode, ServerDefinition
 from toolwright.contracts.mcp_servers import ServerStatus
+from toolwright.vaults.oauth.challenges import read_challenge
 
 # --- connecting and losing --------------------------------------------------------------------------
 
@@ -46,7 +48,7 @@ Next = TryAgain | GiveUp
 def after_failed_meeting(server: ServerDefinition, fault: McpFault, tries: int) -> Next:
     """Say what follows when a server could not be met; ``tries`` counts this one."""
     if fault.code == "auth":
-        return GiveUp("needs_auth", fault.message)
+        return GiveUp("needs_auth", _let_nobody_in(server, fault))
     waits = _RESTART_WAITS if server.transport == "stdio" and server.restart else _FIRST_WAITS
     is_program = server.transport in {"stdio", "sdk"}
     if fault.code not in _PASSING or (is_program and not server.restart) or tries > len(waits):
@@ -62,10 +64,19 @@ def after_loss(server: ServerDefinition, fault: McpFault, losses: int) -> Next:
         return GiveUp("failed", fault.message)
     waits = _RESTART_WAITS if server.transport == "stdio" else _LOST_WAITS
     if fault.code == "auth":
-        return GiveUp("needs_auth", fault.message)
+        return GiveUp("needs_auth", _let_nobody_in(server, fault))
     if fault.code not in _PASSING or losses > len(waits):
         return GiveUp("failed", fault.message)
     return TryAgain(_asked_for(fault, waits[losses - 1]))
+
+
+def _let_nobody_in(server: ServerDefinition, fault: McpFault) -> str:
+    """Why a server let nobody in, and what a person does about it."""
+    writes_its_own = any(name.lower() == "authorization" for name in server.headers)
+    if fault.status not in {401, 403} or writes_its_own:
+        return fault.message
+    way = f"A person logs in with 'toolwright mcp login {server.name}', or puts a credential into a vault."
+    return f"{fault.message} It wants to know who we are. {way}"
 
 
 def _asked_for(fault: McpFault, usual: float) -> float:
@@ -77,6 +88,8 @@ def ends_connection(server: ServerDefinition, fault: McpFault) -> bool:
 
     Over HTTP there is nobody but the call to notice that a server went away or forgot its session.
     """
+    if fault.code == "auth" and fault.status == 403:
+        return False  # it knows who we are, and does not permit this one call
     return fault.code == "closed" or (server.transport == "http" and fault.code in {"unreachable", "auth"})
 
 
@@ -113,11 +126,13 @@ _CODES: Final[Mapping[McpFaultCode, ErrorCode]] = {
     "egress": "permission_denied",
     "unsupported": "unsupported",
 }
+_SCOPE: Final = re.compile(r"[A-Za-z0-9:._/*-]{1,100}")
+_MOST_SCOPES: Final = 10
 _HINTS: Final[Mapping[McpFaultCode, str]] = {
     "unreachable": "It is tried again in the background; go on without it, or try once more later.",
     "timeout": "Ask for less in one call. Nobody knows whether it had an effect.",
     "closed": "Nobody knows whether the call had an effect: look before you make it again.",
-    "auth": "A person has to give the engine a credential for this server.",
+    "auth": "A person has to log in there, or give the engine a credential for this server.",
     "protocol": "The fault is in the server; another input may work, or another tool.",
     "too_large": "Ask for less in one call.",
 }
@@ -142,9 +157,20 @@ def told_fault(server: str, fault: McpFault) -> Told:
     """Say in words of calls what a connection met with."""
     code = "rate_limited" if fault.status == 429 else _CODES[fault.code]
     again = fault.code in {"unreachable", "timeout"} or fault.status == 429
-    return Told(
-        code, f"MCP server {server}: {fault.message}", _HINTS.get(fault.code, ""), again, fault.retry_after
+    hint = _wider(server, fault) or _HINTS.get(fault.code, "")
+    return Told(code, f"MCP server {server}: {fault.message}", hint, again, fault.retry_after)
+
+
+def _wider(server: str, fault: McpFault) -> str:
+    """How a person lets a token permit more, where a server wants that; nothing of its words but names."""
+    challenge = read_challenge(fault.challenge)
+    if fault.code != "auth" or not challenge.wants_more:
+        return ""
+    wanted = " ".join(
+        f"--scope {scope}" for scope in challenge.scopes[:_MOST_SCOPES] if _SCOPE.fullmatch(scope)
     )
+    command = f"toolwright mcp login {server} --again {wanted}".rstrip()
+    return f"The token does not permit this. A person can let it permit more: {command}"
 
 
 def told_absence(server: str, status: ServerStatus, reason: str) -> Told:

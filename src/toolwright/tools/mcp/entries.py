@@ -244,6 +244,7 @@ class _Reading:
             callback_port=self._number("callback_port", known),
             scopes=self._texts("scopes", known),
             metadata_url=self._text("metadata_url", known),
+            client_metadata_url=self._text("client_metadata_url", known),
         )
 
     def _sampling(self) -> SamplingSettings | None:

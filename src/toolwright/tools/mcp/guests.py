@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from toolwright.contracts.mcp import (
@@ -42,7 +43,32 @@ class Guest(Protocol):
         ...
 
 
-_calling: ContextVar[Guest | None] = ContextVar("toolwright_mcp_calling", default=None)
+@dataclass(eq=False, slots=True)
+class Occasion:
+    """What requests to a server are sent for: one call of a session, or the connection itself."""
+
+    guest: Guest | None = None
+    call_id: str = ""
+    noted: set[str] = field(default_factory=set)
+    """What was recorded of it already: a call may take several requests."""
+
+
+_occasion: ContextVar[Occasion | None] = ContextVar("toolwright_mcp_occasion", default=None)
+
+
+def occasion_now() -> Occasion | None:
+    """Return what a request is being sent for; None where that is no call."""
+    return _occasion.get()
+
+
+@contextmanager
+def on_occasion(now: Occasion) -> Iterator[None]:
+    """What is sent meanwhile is for this."""
+    token = _occasion.set(now)
+    try:
+        yield
+    finally:
+        _occasion.reset(token)
 
 
 class Guests:
@@ -80,24 +106,23 @@ class Guests:
         return iter(tuple(self._present))
 
     @contextmanager
-    def calling(self, guest: Guest, patience: Patience) -> Iterator[None]:
+    def calling(self, guest: Guest, patience: Patience, call_id: str = "") -> Iterator[None]:
         """Whatever the server asks meanwhile is for this session, if it can be told."""
         self._calls[guest] += 1
         self._patience.add(patience)
-        token = _calling.set(guest)
         try:
-            yield
+            with on_occasion(Occasion(guest, call_id)):
+                yield
         finally:
-            _calling.reset(token)
             self._patience.discard(patience)
             self._calls[guest] -= 1
             if not self._calls[guest]:
                 del self._calls[guest]
 
     def _meant(self) -> Guest | None:
-        known = _calling.get()
-        if known is not None and known in self._present:
-            return known
+        now = occasion_now()
+        if now is not None and now.guest is not None and now.guest in self._present:
+            return now.guest
         callers = list(self._calls) or self._present
         return callers[0] if len(callers) == 1 else None
 

@@ -5,7 +5,7 @@ import logging
 import shlex
 from collections.abc import Awaitable, Callable, Mapping
 
-from toolwright.contracts.errors import ToolFailure
+from toolwright.contracts.errors import EngineFault, ToolFailure
 from toolwright.contracts.mcp import ServerDefinition
 from toolwright.contracts.vaults import Credentials, VaultError
 
@@ -53,7 +53,14 @@ class ServerHeaders:
         try:
             return await self._credentials.headers(self._server.url)
         except VaultError as problem:
-            raise ToolFailure("auth_required", f"Its credential cannot be used: {problem}") from problem
+            said = str(problem).rstrip(".")
+            raise ToolFailure("auth_required", f"Its credential cannot be used: {said}") from problem
+        except EngineFault as fault:
+            raise ToolFailure("internal_error", "The use of its credential cannot be recorded now") from fault
+
+    async def standing(self) -> str:
+        """Say in a word what a vault holds for the server now. May raise VaultError."""
+        return "" if self._credentials is None else await self._credentials.standing(self._server.url)
 
     async def refused(self, sent: Mapping[str, str]) -> bool:
         """Look for something else to send than what the server did not accept. Must not raise."""
@@ -61,7 +68,7 @@ class ServerHeaders:
             try:
                 if await self._credentials.refused(self._server.url, sent):
                     return True
-            except VaultError as problem:
+            except (VaultError, EngineFault) as problem:
                 log.warning(
                     "the credential of MCP server %s cannot be renewed: %s", self._server.name, problem
                 )

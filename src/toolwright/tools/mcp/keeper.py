@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 
 import anyio
 
-from toolwright.contracts.errors import ToolFailure
+from toolwright.contracts.errors import EngineFault, ToolFailure, ToolwrightError
 from toolwright.contracts.mcp import (
     ConnectionLost,
     Headers,
@@ -75,6 +75,8 @@ class Means:
     refused: Refused | None = None
     prepare: Callable[[], Awaitable[None]] | None = None
     """Done before each try to meet the server. May raise ToolFailure, which ends the try."""
+    standing: Callable[[], Awaitable[str]] | None = None
+    """Says in a word what the server would be shown now. May raise ToolwrightError."""
     turn: Callable[[], AbstractAsyncContextManager[object]] = nullcontext
     """Entered while a server is met: only so many at once."""
     can_elicit: bool = False
@@ -110,6 +112,9 @@ class Keeper:
         self._roots_are_stale = False
         self._since = 0.0
         self._again = anyio.Event()
+        self._shown = ""
+        self._challenge = ""
+        self._looking: asyncio.Task[None] | None = None
         rhythm = means.rhythm
         times = decisions.call_times(server, whole=rhythm.whole_call, silence=rhythm.silent_call)
         self._calls = Calls(server, self.guests, times, ready=self._ready, failed=self._learned)
@@ -138,6 +143,7 @@ class Keeper:
             transport=self.server.transport,
             status=self._status,
             reason=self._reason,
+            challenge=self._challenge if self._status == "needs_auth" else "",
             facts=self.facts,
             tools=len(tools.same) + len(tools.new) + len(tools.held_back),
             held_back=tuple(held.now.name for held in tools.held_back),
@@ -179,13 +185,32 @@ class Keeper:
         self._move("connecting")
         self._again.set()
 
+    def reconsider(self) -> None:
+        """Try again a server that let nobody in, if it would be shown something else by now."""
+        if self._status == "needs_auth" and self._looking is None:
+            self._looking = asyncio.create_task(self._look_again(), name=f"mcp server {self.server.name}")
+
+    async def _look_again(self) -> None:
+        try:
+            if await self._standing() != self._shown:
+                self.restart()
+        except ToolwrightError as problem:
+            log.warning("MCP server %s: its credential cannot be looked up: %s", self.server.name, problem)
+        finally:
+            self._looking = None
+
+    async def _standing(self) -> str:
+        return await self._means.standing() if self._means.standing is not None else ""
+
     async def close(self) -> None:
         """End the connection. Safe to repeat."""
-        task, self._task = self._task, None
-        if task is not None:
+        tasks = [task for task in (self._task, self._looking) if task is not None]
+        self._task = self._looking = None
+        for task in tasks:
             task.cancel()
+        if tasks:
             with anyio.CancelScope(shield=True):
-                await asyncio.wait([task])
+                await asyncio.wait(tasks)
 
     async def _keep(self) -> None:
         troubles = 0
@@ -199,6 +224,7 @@ class Keeper:
                 fault = await self._lived(connection)
                 troubles = 0 if time.monotonic() - began > decisions.HELD_LONG else troubles
             troubles += 1
+            self._challenge = fault.challenge
             if await self._gave_up(self._next(fault, troubles)):
                 troubles = 0
 
@@ -234,6 +260,7 @@ class Keeper:
                 with anyio.fail_after(means.rhythm.meets_within):
                     if means.prepare is not None:
                         await means.prepare()
+                    self._shown = await self._standing()
                     connection = await means.connector.connect(
                         self.server, self.guests, headers=means.headers, refused=means.refused
                     )
@@ -242,6 +269,8 @@ class Keeper:
                 raise McpFault("timeout", f"It did not answer within {seconds:g} s.") from None
             except ToolFailure as failure:
                 raise McpFault("auth", f"{failure.message}.") from failure
+            except EngineFault as fault:
+                raise McpFault("unreachable", "What it is to be shown cannot be looked up now.") from fault
         try:
             self.facts = connection.facts
             await self._take(await self._listed(connection))
@@ -373,9 +402,11 @@ class Keeper:
 
     # --- using it -----------------------------------------------------------------------------------
 
-    async def use(self, guest: Guest, work: Work[T], *, on_progress: OnProgress | None = None) -> T:
+    async def use(
+        self, guest: Guest, work: Work[T], *, on_progress: OnProgress | None = None, call_id: str = ""
+    ) -> T:
         """Do something with the connection for one session. May raise NotReady and McpFault."""
-        return await self._calls.use(guest, work, on_progress=on_progress)
+        return await self._calls.use(guest, work, on_progress=on_progress, call_id=call_id)
 
     async def _ready(self) -> McpConnection:
         """Return the connection, waited for while the server is being met. May raise NotReady."""

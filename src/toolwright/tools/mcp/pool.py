@@ -20,6 +20,8 @@ from toolwright.contracts.mcp import (
 from toolwright.contracts.mcp_servers import ServerRecords
 from toolwright.tools.mcp.guests import Guest
 from toolwright.tools.mcp.keeper import Keeper, Means, Rhythm
+from toolwright.tools.mcp.redacting import Clean, RedactingConnector
+from toolwright.tools.mcp.ways import NO_WAY, Way, Ways
 
 _PROGRAMS_AT_ONCE: Final = 3
 _REMOTE_AT_ONCE: Final = 20
@@ -32,11 +34,12 @@ class Wish:
     guest: Guest
     family: str = ""
     """Sessions that have started one another use one connection."""
-    headers: Headers | None = None
-    refused: Refused | None = None
-    prepare: Callable[[], Awaitable[None]] | None = None
+    way: Way = NO_WAY
+    """What the session sends."""
     credential: str = ""
-    """Whose credential is used: only sessions that use the same may share a connection."""
+    """Whose credentials are used: only sessions that use the same may share a connection."""
+    clean: Clean | None = None
+    """Takes out of what the server says what it was shown; the same for all that share a connection."""
     can_elicit: bool = False
     can_sample: bool = False
 
@@ -59,9 +62,10 @@ class Pool:
         key = _same_connection(server, wish)
         lent = next((lent for lent in self._kept.get(key, ()) if _fits(lent, wish)), None)
         if lent is None:
-            lent = _Lent(Keeper(server, self._means(server, wish), key=pin_key(server)), wish.family)
+            lent = self._lent(server, wish)
             self._kept.setdefault(key, []).append(lent)
         keeper = lent.keeper
+        lent.ways.come(wish.guest, wish.way)
         keeper.guests.come(wish.guest)
         keeper.start()
         return keeper
@@ -70,6 +74,8 @@ class Pool:
         """A session does not use a keeper any more. Safe to repeat."""
         keeper.guests.go(guest)
         if not keeper.guests.is_empty:
+            for lent in (lent for kept in self._kept.values() for lent in kept if lent.keeper is keeper):
+                lent.ways.go(guest)
             return
         for key, kept in tuple(self._kept.items()):
             self._kept[key] = [lent for lent in kept if lent.keeper is not keeper]
@@ -85,16 +91,22 @@ class Pool:
             for keeper in keepers:
                 tasks.start_soon(keeper.close)
 
-    def _means(self, server: ServerDefinition, wish: Wish) -> Means:
+    def _lent(self, server: ServerDefinition, wish: Wish) -> "_Lent":
+        ways = Ways()
+        return _Lent(Keeper(server, self._means(server, wish, ways), key=pin_key(server)), ways, wish.family)
+
+    def _means(self, server: ServerDefinition, wish: Wish, ways: Ways) -> Means:
         if self._connector is None:
             self._connector = _Later(self.make_connector)
+        connector: McpConnector = self._connector
         return Means(
-            connector=self._connector,
+            connector=connector if wish.clean is None else RedactingConnector(connector, wish.clean),
             records=None if server.transport == "sdk" else self.records,
             rhythm=self.rhythm,
-            headers=wish.headers,
-            refused=wish.refused,
-            prepare=wish.prepare,
+            headers=ways.headers,
+            refused=ways.refused,
+            prepare=ways.prepare,
+            standing=ways.standing,
             turn=lambda: self._programs if server.transport == "stdio" else self._remote,
             can_elicit=wish.can_elicit,
             can_sample=wish.can_sample and server.sampling is not None,
@@ -125,9 +137,10 @@ class _Later:
 
 @dataclass(frozen=True, slots=True)
 class _Lent:
-    """A keeper, and the family of sessions it was made for."""
+    """A keeper, what is sent over its connection, and the family of sessions it was made for."""
 
     keeper: Keeper
+    ways: Ways
     family: str
 
 

@@ -105,13 +105,17 @@ class SessionServers:
         self._held = {chosen.server.name: _Held(chosen) for chosen in choice.servers}
         self._roots: tuple[str, ...] = ()
         self._seen_version = -1
+        self._useful: set[str] = set()
+        """Tools of ours that have a server to work on, as far as it was looked at."""
+        self._useful_at = (-1, -1)
         self._subscribed: set[tuple[str, str]] = set()
+        self._run: object = None
 
     # --- their life -----------------------------------------------------------------------------
 
     def start(self, may_start: Callable[[ServerDefinition], bool] = _all) -> None:
         """Begin to connect every server that may be started; the others count as switched off."""
-        self._roots = tuple(self._given.roots())
+        self._roots, self._useful_at = tuple(self._given.roots()), (-1, -1)
         for held in self._held.values():
             if held.chosen.status != "connecting" or held.keeper is not None:
                 continue
@@ -160,12 +164,31 @@ class SessionServers:
         self._tell_roots()
         return "MCP servers connected, went away or changed their tools" if changed else ""
 
+    def turn_begins(self, run: object) -> None:
+        """Somebody is at work: in another ``run`` than before, servers elsewhere that were given up are tried
+        again; in the same one only those that would be shown something else by now."""
+        is_new, self._run = self._run is not run and self._run is not None, run
+        for keeper in self._keepers:
+            if not is_new:
+                keeper.reconsider()
+            elif is_remote(keeper.server):
+                keeper.restart()
+
+    @property
+    def any_remote(self) -> bool:
+        """Whether one of them is somewhere else, where a credential may be wanted."""
+        return any(is_remote(held.chosen.server) for held in self._held.values())
+
     def hides(self, name: str) -> bool:
         """Whether a tool of ours has nothing to work on: no connected server has what it is for."""
-        wanted = _NEEDS.get(name)
-        if wanted is None:
+        if name not in _NEEDS:
             return False
-        return not any(wanted(view) for view in self.views())
+        at = (len(self._keepers), sum(keeper.version for keeper in self._keepers))
+        if at != self._useful_at:  # asked of each of our tools whenever one server moves
+            views = self.views()
+            self._useful = {tool for tool, wanted in _NEEDS.items() if any(map(wanted, views))}
+            self._useful_at = at
+        return name not in self._useful
 
     def _tools_of(self, held: _Held) -> tuple[Tool, ...]:
         keeper = held.keeper
@@ -210,6 +233,10 @@ class SessionServers:
     def pending(self) -> Sequence[str]:
         """Names of servers that are being connected."""
         return [view.name for view in self.views() if view.status in {"connecting", "reconnecting"}]
+
+    def names(self) -> Sequence[str]:
+        """Names of servers whose tools are there."""
+        return [view.name for view in self.views() if view.status == "connected"]
 
     def failed(self) -> Mapping[str, str]:
         """Servers that are not there, and why."""
@@ -346,6 +373,11 @@ class SessionServers:
                 "validation_failed", f"There is no MCP server {name!r}.", hint=f"Servers: {known}."
             )
         return held
+
+
+def is_remote(server: ServerDefinition) -> bool:
+    """Whether a server has an address."""
+    return server.transport in {"http", "sse", "ws"}
 
 
 def _is_connected(view: ServerView) -> bool:

@@ -132,6 +132,7 @@ class McpTool:
                 self._guest,
                 lambda connection, heard: connection.call_tool(self._tool, input, on_progress=heard),
                 on_progress=report,
+                call_id=ctx.call_id,
             )
         except NotReady as absence:
             return _failed(absence.told)

@@ -1,5 +1,6 @@
 """Talking at a terminal: real keys, real drawing, a real session, a scripted model."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,9 @@ from tests.rooms.surfaces.chat.sitting import (
 )
 
 from toolwright import ScriptedModel, TextBlock, call
+from toolwright.backends.storage.memory import MemoryEvents
 from toolwright.contracts.messages import ResultBlock
+from toolwright.contracts.storage import Entry
 from toolwright.surfaces.chat.questions import explained
 from toolwright.testing import thought
 
@@ -201,6 +204,32 @@ async def test_a_question_that_waited_is_put_when_the_session_is_resumed(tmp_pat
         one.press("y")
         await one.until_printed("Done.")
     assert desk.written == ["a poem"]
+
+
+class CountingEvents(MemoryEvents):
+    """Counts how often all of a log was asked for at once: each time, somebody folds it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.whole = 0
+
+    async def read(self, session_id: str, *, after: int = 0, limit: int | None = None) -> Sequence[Entry]:
+        self.whole += after == 0 and limit is None
+        return await super().read(session_id, after=after, limit=limit)
+
+
+async def test_the_log_of_a_session_that_is_resumed_is_folded_once(tmp_path: Path) -> None:
+    async with CountingEvents() as store:
+        async with sitting(tmp_path, ["Once."], store=store) as one:
+            one.press("Speak.", ENTER)
+            await one.until_printed("Once.")
+            session_id = one.talk.session.id
+        store.whole = 0
+        async with sitting(tmp_path, ["Twice."], store=store, resume=session_id) as one:
+            await one.until_printed("> Speak.", "Once.")
+            one.press("Again.", ENTER)
+            await one.until_printed("Twice.")
+        assert store.whole == 1
 
 
 # --- while it works ---------------------------------------------------------------------------

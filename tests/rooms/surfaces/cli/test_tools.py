@@ -55,7 +55,7 @@ def test_list_prints_what_a_model_is_offered() -> None:
     elsewhere = {entry.name for entry in MANIFEST} - set(names)
     assert names == sorted(names)
     assert {"read", "bash", "task_create"} <= set(names)
-    of_sessions = {"task_return", "tool_search"}
+    of_sessions = {"task_return", "tool_search", "call_tool"}
     assert {"todo_write", "http_request"} | of_sessions <= elsewhere
     assert all("mcp" in name for name in elsewhere - of_sessions - {"todo_write", "http_request"})
     read = next(row for row in rows if row["name"] == "read")

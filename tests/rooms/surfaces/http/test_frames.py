@@ -13,7 +13,7 @@ BEAT = b": beat\n\n"
 
 
 async def read(listener: Listener) -> bytes:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         return b"".join([piece async for piece in listener.frames(BEAT)])
 
 
@@ -31,7 +31,7 @@ async def test_frames_come_in_order_and_end_with_the_last() -> None:
 
 async def test_a_quiet_stream_beats() -> None:
     stream = Listener().frames(BEAT, every=0.001)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         assert await anext(stream) == BEAT
     await stream.aclose()
 
@@ -97,7 +97,7 @@ async def test_the_slowest_listener_holds_up_nobody() -> None:
     for number in range(5_000):
         source.say("a", Frame(b"x", last=number == 4_999))
     taken = b""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         async for piece in quick.frames(BEAT):
             taken += piece
     assert len(taken) <= 5_000

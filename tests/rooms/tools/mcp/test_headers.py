@@ -35,6 +35,9 @@ class Vault:
             raise VaultError("it cannot be opened")
         return {"Authorization": f"Bearer {self.token}"}
 
+    async def standing(self, server_url: str) -> str:
+        return f"{server_url} {self.token[-1:]}"
+
     async def refused(self, server_url: str, headers: Mapping[str, str]) -> bool:
         if self.broken:
             raise VaultError("it cannot be renewed")

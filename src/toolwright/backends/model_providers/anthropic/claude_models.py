@@ -1,7 +1,7 @@
 """What is known of the Claude models, by name (pure). Of the others, the careful answer."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
@@ -26,8 +26,10 @@ class ClaudeModel:
     """Its thoughts count only in the conversation they were thought in, unchanged up to there."""
 
 
-def _profile(window: int, output: int, prices: Prices | None) -> ModelProfile:
-    return ModelProfile(context_window=window, max_output=output, documents=True, prices=prices)
+def _profile(window: int, output: int, prices: Prices | None, *, tool_search: bool = True) -> ModelProfile:
+    return ModelProfile(
+        context_window=window, max_output=output, documents=True, prices=prices, tool_search=tool_search
+    )
 
 
 def _priced(input: float, output: float, cache_read: float) -> Prices:
@@ -53,11 +55,14 @@ _FABLE = ClaudeModel(
 _FIRST_FABLE = ClaudeModel(profile=_large(_priced(10, 50, 1)), off="never", may_be_forced=False)
 _OPUS_PRICES = _priced(5, 25, 0.5)
 _OPUS_4 = ClaudeModel(
-    profile=_profile(200_000, 32_000, _priced(15, 75, 1.5)), thinking="budget", takes_effort=False
+    profile=_profile(200_000, 32_000, _priced(15, 75, 1.5), tool_search=False),
+    thinking="budget",
+    takes_effort=False,
 )
-_SONNET_4 = ClaudeModel(
+_SONNET_4_5 = ClaudeModel(
     profile=_profile(200_000, 64_000, _priced(3, 15, 0.3)), thinking="budget", takes_effort=False
 )
+_SONNET_4 = replace(_SONNET_4_5, profile=replace(_SONNET_4_5.profile, tool_search=False))
 
 _KNOWN: dict[str, ClaudeModel] = {
     "claude-fable-5-1": _FABLE,
@@ -79,7 +84,7 @@ _KNOWN: dict[str, ClaudeModel] = {
     ),
     "claude-sonnet-5": ClaudeModel(profile=_large(_priced(2, 10, 0.2)), off="disabled"),
     "claude-sonnet-4-6": ClaudeModel(profile=_profile(_MILLION, 64_000, _priced(3, 15, 0.3))),
-    "claude-sonnet-4-5": _SONNET_4,
+    "claude-sonnet-4-5": _SONNET_4_5,
     "claude-sonnet-4": _SONNET_4,
     "claude-haiku-5-5": ClaudeModel(
         profile=_large(_HAIKU), off="never", may_be_forced=False, bound_thoughts=True
@@ -88,7 +93,9 @@ _KNOWN: dict[str, ClaudeModel] = {
         profile=_profile(200_000, 64_000, _priced(1, 5, 0.1)), thinking="budget", takes_effort=False
     ),
 }
-_NEWER = ClaudeModel(profile=ModelProfile(documents=True), may_be_forced=False, bound_thoughts=True)
+_NEWER = ClaudeModel(
+    profile=ModelProfile(documents=True, tool_search=True), may_be_forced=False, bound_thoughts=True
+)
 """A Claude of which only the name is known: asked as the newest are, and sent nothing it may refuse."""
 _STRANGE = ClaudeModel(profile=ModelProfile(), thinking="none", takes_effort=False)
 """No Claude at all, behind an address that speaks this protocol."""

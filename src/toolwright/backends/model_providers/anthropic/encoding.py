@@ -10,14 +10,16 @@ import base64
 import binascii
 import hashlib
 import re
+from collections.abc import Collection
 
 from toolwright.backends.model_providers.json_fragments import written, written_input
 from toolwright.contracts.content import Content, DocumentBlock, ImageBlock, TextBlock
 from toolwright.contracts.messages import CallBlock, Message, MessageBlock, ResultBlock, ThinkingBlock
-from toolwright.contracts.models import ModelRequest, Preamble
+from toolwright.contracts.models import ModelRequest, Preamble, ToolDefinition
 
 DIALECT = "anthropic"
 CACHE_MARK = b',"cache_control":{"type":"ephemeral"}'
+_KEPT_ASIDE = b',"defer_loading":true'
 _END = b"}]}"
 """How every written message ends: its last block, the list of blocks, itself."""
 _CACHED_MESSAGES = 2
@@ -32,7 +34,8 @@ _NOTHING = "(empty)"
 
 def body(request: ModelRequest, asked: dict[str, object], *, origin: str, cached: bool) -> bytes:
     """Return the whole body of a request; ``asked`` are the fields besides preamble and messages."""
-    pieces = [piece for message in request.messages if (piece := message_bytes(message, origin))]
+    aside = request.preamble.aside
+    pieces = [piece for message in request.messages if (piece := message_bytes(message, origin, aside))]
     if cached:
         pieces = _marked(pieces)
     preamble = preamble_bytes(request.preamble, cached=cached)
@@ -48,18 +51,35 @@ def preamble_bytes(preamble: Preamble, *, cached: bool) -> bytes:
     return kept
 
 
-def message_bytes(message: Message, origin: str) -> bytes:
+def message_bytes(message: Message, origin: str, aside: Collection[str] = ()) -> bytes:
     """Return a message as it is sent, kept with it; nothing for one without content.
 
     ``origin`` names provider and model: thoughts go back only to where they came from, so a message with
-    thoughts is kept once for each.
+    thoughts is kept once for each. ``aside`` are the tools that results may name in place of telling them.
     """
+    found = _found(message, aside) if aside else frozenset()
+    if found:
+        return _kept_naming(message, origin, found)
     kept = message.encoded.get(DIALECT)
     if kept is None:
         kept = message.encoded.get(origin)
     if kept is None:
         thinks = any(isinstance(block, ThinkingBlock) for block in message.blocks)
         kept = message.encoded[origin if thinks else DIALECT] = _written_message(message, origin)
+    return kept
+
+
+def _found(message: Message, aside: Collection[str]) -> frozenset[str]:
+    """The tools that results of a message name; a name that is not kept aside would be refused."""
+    results = (block for block in message.blocks if isinstance(block, ResultBlock))
+    return frozenset(name for block in results for name in block.loads if name in aside)
+
+
+def _kept_naming(message: Message, origin: str, found: frozenset[str]) -> bytes:
+    dialect = f"{DIALECT} naming {','.join(sorted(found))}"
+    kept = message.encoded.get(dialect)
+    if kept is None:
+        kept = message.encoded[dialect] = _written_message(message, origin, found)
     return kept
 
 
@@ -82,33 +102,35 @@ _USER = b'{"role":"user","content":['
 _ASSISTANT = b'{"role":"assistant","content":['
 
 
-def _written_message(message: Message, origin: str) -> bytes:
+def _written_message(message: Message, origin: str, found: frozenset[str] = frozenset()) -> bytes:
     results = (block for block in message.blocks if isinstance(block, ResultBlock))
     others = (block for block in message.blocks if not isinstance(block, ResultBlock))
-    blocks = [piece for block in (*results, *others) if (piece := _block(block, origin))]
+    blocks = [piece for block in results if (piece := _result(block, found))]
+    blocks += [piece for block in others if (piece := _block(block, origin))]
     if not blocks:
         return b""
     return b"".join((_USER if message.role == "user" else _ASSISTANT, b",".join(blocks), b"]}"))
 
 
 def _written_preamble(preamble: Preamble, *, cached: bool) -> bytes:
-    tools = [
-        written(
-            {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
-            | ({"strict": True} if tool.strict else {})
-        )
-        for tool in preamble.tools
-    ]
-    system = [_text(part) for part in preamble.system if part.strip()]
-    return _listed(b"tools", tools, cached=cached) + _listed(b"system", system, cached=cached)
+    tools = _marked_last([_tool(tool) for tool in preamble.tools], cached=cached)
+    tools += [_tool(tool)[:-1] + _KEPT_ASIDE + b"}" for tool in preamble.aside.values()]
+    system = _marked_last([_text(part) for part in preamble.system if part.strip()], cached=cached)
+    return _listed(b"tools", tools) + _listed(b"system", system)
 
 
-def _listed(name: bytes, pieces: list[bytes], *, cached: bool) -> bytes:
-    if not pieces:
-        return b""
-    if cached:
-        pieces = [*pieces[:-1], pieces[-1][:-1] + CACHE_MARK + b"}"]
-    return b'"%b":[%b],' % (name, b",".join(pieces))
+def _tool(tool: ToolDefinition) -> bytes:
+    told = {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
+    return written(told | ({"strict": True} if tool.strict else {}))
+
+
+def _marked_last(pieces: list[bytes], *, cached: bool) -> list[bytes]:
+    """Let the provider cache up to here; what is kept aside comes behind and can hold no mark."""
+    return [*pieces[:-1], pieces[-1][:-1] + CACHE_MARK + b"}"] if cached and pieces else pieces
+
+
+def _listed(name: bytes, pieces: list[bytes]) -> bytes:
+    return b'"%b":[%b],' % (name, b",".join(pieces)) if pieces else b""
 
 
 def _block(block: MessageBlock, origin: str) -> bytes:
@@ -117,7 +139,7 @@ def _block(block: MessageBlock, origin: str) -> bytes:
         identity = b'"id":%b,"name":%b' % (written(call_id(block.call_id)), written(_name(block.name)))
         return b'{"type":"tool_use",%b,"input":%b}' % (identity, written_input(block.input))
     if isinstance(block, ResultBlock):
-        return _result(block)
+        return _result(block, frozenset())
     if isinstance(block, ThinkingBlock):
         return _thought(block) if block.provider == origin else b""
     return _shown(block)
@@ -144,13 +166,19 @@ def _thought(block: ThinkingBlock) -> bytes:
     )
 
 
-def _result(block: ResultBlock) -> bytes:
+def _result(block: ResultBlock, found: frozenset[str]) -> bytes:
+    named = [name for name in block.loads if name in found]
     failed = b',"is_error":true' if block.is_error else b""
     return b'{"type":"tool_result","tool_use_id":%b,"content":%b%b}' % (
         written(call_id(block.call_id)),
-        _result_content(block.content),
+        _references(named) if named else _result_content(block.content),
         failed,
     )
+
+
+def _references(names: list[str]) -> bytes:
+    """The provider puts the definitions of these tools here."""
+    return written([{"type": "tool_reference", "tool_name": _name(name)} for name in names])
 
 
 def _result_content(content: Content) -> bytes:

@@ -73,8 +73,10 @@ class AnthropicModels:
         return self._name
 
     def profile(self, model: str) -> ModelProfile:
-        stated = self._settings.stated
-        return replace(known_model(model).profile, **{**stated.get("*", {}), **stated.get(model, {})})
+        stated, profile = self._settings.stated, known_model(model).profile
+        if self._connection.base_url != OFFICIAL_URL:  # servers that only speak the protocol seldom search
+            profile = replace(profile, tool_search=False)
+        return replace(profile, **{**stated.get("*", {}), **stated.get(model, {})})
 
     @asynccontextmanager
     async def stream(self, request: ModelRequest) -> AsyncIterator[AsyncIterator[ModelEvent]]:

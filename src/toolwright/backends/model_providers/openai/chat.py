@@ -3,6 +3,7 @@
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from toolwright.backends.model_providers.connection import FrameStream
@@ -49,7 +50,7 @@ class ChatModels:
         return self._name
 
     def profile(self, model: str) -> ModelProfile:
-        return self._known.profile(model)
+        return replace(self._known.profile(model), tool_search=False)
 
     async def look(self, model: str) -> Found:
         """Ask the server about itself and a model. Raises nothing."""

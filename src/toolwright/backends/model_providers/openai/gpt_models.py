@@ -92,6 +92,7 @@ _STRANGE = GptModel(profile=_CAREFUL, thinks=True)
 """Somebody else's model, behind an address that speaks this protocol."""
 
 _DATED = re.compile(r"(?:-[0-9]{4}-[0-9]{2}-[0-9]{2})?")
+_SEARCHING = re.compile(r"gpt-(?:5\.(?:[4-9]|[1-9][0-9])|[6-9]|[1-9][0-9])(?![0-9])")
 _OF_OPENAI = re.compile(r"(?:gpt-[5-9]|gpt-[1-9][0-9]|o[1-9])(?:[.-]|\Z)")
 
 
@@ -103,3 +104,8 @@ def known_model(name: str) -> GptModel:
         if plain.startswith(known) and _DATED.fullmatch(plain, len(known)):
             return model
     return _NEWER if _OF_OPENAI.match(plain) else _STRANGE
+
+
+def searches_tools(name: str) -> bool:
+    """Whether a model of this name can be left to search for tools, where it is asked by Responses."""
+    return _SEARCHING.match(name.lower().rpartition("/")[2]) is not None

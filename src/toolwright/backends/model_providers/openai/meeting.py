@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from toolwright.backends.model_providers.connection import Connection, FrameStream
-from toolwright.backends.model_providers.openai.gpt_models import known_model
+from toolwright.backends.model_providers.openai.gpt_models import known_model, searches_tools
 from toolwright.backends.model_providers.openai.probe import NOTHING, Found, look_at, models_of, server_url
 from toolwright.backends.model_providers.openai.settings import OpenAISettings
 from toolwright.backends.model_providers.openai.traits import Lesson, LimitField, Sent, Traits, learned
@@ -67,6 +67,8 @@ class Acquaintance:
             profile = replace(profile, native_tools=traits.native_tools, images=traits.images)
         if self._settings.tools != "auto":
             profile = replace(profile, native_tools=self._settings.tools == "native")
+        if self._settings.is_official and searches_tools(model):
+            profile = replace(profile, tool_search=True)
         return replace(profile, **self._stated(model))
 
     def traits(self, model: str) -> Traits:

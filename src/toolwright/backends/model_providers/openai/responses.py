@@ -74,7 +74,7 @@ class ResponsesModels:
             return Asked(written, lambda: sent(request, asked, tools=True))
 
         async with self._known.answer(request.model, _PATH, make) as answering:
-            async with aclosing(_read(answering.frames, origin)) as events:
+            async with aclosing(_read(answering.frames, origin, request.preamble.search)) as events:
                 yield events
 
     async def close(self) -> None:
@@ -102,8 +102,8 @@ def fields(request: ModelRequest, lesson: Lesson, profile: ModelProfile) -> dict
     return asked
 
 
-async def _read(frames: FrameStream, origin: str) -> AsyncGenerator[ModelEvent]:
-    reader = ResponseReader(origin, frames.secrets)
+async def _read(frames: FrameStream, origin: str, search: str) -> AsyncGenerator[ModelEvent]:
+    reader = ResponseReader(origin, frames.secrets, search=search)
     async for frame in frames:
         for event in _taken(reader, frame, frames):
             frames.over = isinstance(event, Answer)

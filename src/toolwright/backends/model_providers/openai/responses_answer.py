@@ -49,6 +49,7 @@ _PIECES: Mapping[str, Literal["message", "reasoning", "function_call"]] = {
     "response.reasoning_text.delta": "reasoning",
     "response.function_call_arguments.delta": "function_call",
 }
+_CallKind = Literal["function_call", "tool_search_call"]
 _BETWEEN = "\n\n"
 _KEPT = ("type", "id", "summary", "content", "encrypted_content")
 """What of a thought goes back to the provider."""
@@ -58,7 +59,7 @@ _KEPT = ("type", "id", "summary", "content", "encrypted_content")
 class _Item:
     """An item that is being written."""
 
-    kind: Literal["message", "reasoning", "function_call"]
+    kind: Literal["message", "reasoning"] | _CallKind
     call_id: str = ""
     name: str = ""
     parts: list[str] = field(default_factory=list)
@@ -67,7 +68,9 @@ class _Item:
 class ResponseReader:
     """Takes the frames of one answer in order. ``origin`` is written on its thoughts."""
 
-    def __init__(self, origin: str, secrets: tuple[str, ...] = ()) -> None:
+    def __init__(self, origin: str, secrets: tuple[str, ...] = (), *, search: str = "") -> None:
+        """``search`` is the tool that a search of the provider's kind calls; empty where none was offered."""
+        self._search = search
         self._origin = origin
         self._secrets = secrets
         self._open: dict[int, _Item] = {}
@@ -108,10 +111,13 @@ class ResponseReader:
         elif kind == "function_call":
             call = self._open[place] = self._begun(item)
             yield CallDelta(call.call_id, call.name, "")
+        elif kind == "tool_search_call" and self._search and item.get("execution") == "client":
+            call = self._open[place] = self._begun({**item, "name": self._search}, kind)
+            yield CallDelta(call.call_id, call.name, "")
         else:
             raise BrokenAnswer(f"an item of the type {word(kind)}, which was not asked for")
 
-    def _begun(self, item: dict[str, Any]) -> _Item:
+    def _begun(self, item: dict[str, Any], kind: _CallKind = "function_call") -> _Item:
         name = text(item, "name")
         call_id = optional_text(item, "call_id") or f"call_{random.token_hex(12)}"
         if not name:
@@ -119,7 +125,7 @@ class ResponseReader:
         if call_id in self._ids:
             raise BrokenAnswer("two calls with the same id")
         self._ids.add(call_id)
-        return _Item("function_call", call_id, name)
+        return _Item(kind, call_id, name)
 
     def _item(self, event: dict[str, Any], kind: str) -> _Item:
         item = self._open.get(_place(event))
@@ -169,6 +175,8 @@ class ResponseReader:
         if begun.kind == "function_call":
             raw = optional_text(item, "arguments") or "".join(begun.parts)
             return (CallBlock(begun.call_id, begun.name, raw if raw.strip() else "{}"),)
+        if begun.kind == "tool_search_call":
+            return (CallBlock(begun.call_id, begun.name, _arguments(item)),)
         if begun.kind == "reasoning":
             return (self._thought(item),)
         said = "".join(self._words(item)) or "".join(begun.parts)
@@ -235,6 +243,14 @@ def usage_of(usage: Any) -> Usage:
         cache_read_tokens=read,
         cache_write_tokens=wrote,
     )
+
+
+def _arguments(item: dict[str, Any]) -> str:
+    """What a search looks for; other than those of a function, its arguments are no text."""
+    given = item.get("arguments")
+    if isinstance(given, str):
+        return given if given.strip() else "{}"
+    return written({} if given is None else given).decode()
 
 
 def _place(event: dict[str, Any]) -> int:

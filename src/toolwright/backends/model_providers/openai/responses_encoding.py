@@ -20,7 +20,7 @@ from toolwright.backends.model_providers.openai.media import (
     image_url,
 )
 from toolwright.backends.model_providers.openai.traits import Traits
-from toolwright.contracts.content import Block, Content, DocumentBlock, ImageBlock, TextBlock
+from toolwright.contracts.content import Block, Content, DocumentBlock, ImageBlock, TextBlock, text_of
 from toolwright.contracts.messages import CallBlock, Message, MessageBlock, ResultBlock, ThinkingBlock
 from toolwright.contracts.models import ModelRequest, Preamble, ToolDefinition
 
@@ -33,7 +33,7 @@ _BETWEEN = "\n\n"
 
 def body(request: ModelRequest, asked: dict[str, object], traits: Traits, origin: str) -> bytes:
     """Return the whole body of a request; ``asked`` are the fields besides preamble and messages."""
-    writing = _Writing(traits, origin)
+    writing = _Writing(traits, origin, request.preamble)
     pieces = (writing.kept(message) for message in request.messages)
     said = b",".join(piece for piece in pieces if piece)
     preamble = preamble_bytes(request.preamble, traits)
@@ -47,7 +47,7 @@ def preamble_bytes(preamble: Preamble, traits: Traits) -> bytes:
     if kept is None:
         system = _BETWEEN.join(part for part in preamble.system if part.strip())
         said = b'"instructions":%b,' % written(system) if system else b""
-        tools = b",".join(written(_tool(tool, strict=traits.strict)) for tool in preamble.tools)
+        tools = b",".join(written(_offered(tool, preamble, traits)) for tool in preamble.tools)
         kept = preamble.encoded[dialect] = said + (b'"tools":[%b],' % tools if tools else b"")
     return kept
 
@@ -62,6 +62,14 @@ def call_id(given: str) -> str:
     if _ID.fullmatch(given):
         return given
     return "call_" + hashlib.sha256(given.encode(errors="surrogatepass")).hexdigest()[:32]
+
+
+def _offered(tool: ToolDefinition, preamble: Preamble, traits: Traits) -> dict[str, object]:
+    """The tool that finds others is of a kind of its own: what it finds comes behind all that was said."""
+    if tool.name != preamble.search:
+        return _tool(tool, strict=traits.strict)
+    told = {"description": tool.description, "parameters": tool.input_schema}
+    return {"type": "tool_search", "execution": "client", **told}
 
 
 def _tool(tool: ToolDefinition, *, strict: bool) -> dict[str, object]:
@@ -82,7 +90,11 @@ def _name(given: str) -> str:
 class _Writing:
     """Writes messages for one server."""
 
-    def __init__(self, traits: Traits, origin: str) -> None:
+    def __init__(self, traits: Traits, origin: str, preamble: Preamble | None = None) -> None:
+        self._search = preamble.search if preamble is not None else ""
+        self._aside = preamble.aside if preamble is not None else {}
+        self._searches: set[str] = set()
+        """Calls of the tool that finds others, in the messages written so far."""
         self._traits = traits
         self._origin = origin
         flags = (
@@ -94,13 +106,30 @@ class _Writing:
         self._own = f"{self._dialect} {origin}"
 
     def kept(self, message: Message) -> bytes:
-        """The items as they were written before, or written now."""
+        """The items as they were written before, or written now. Messages are asked for in their order."""
+        if self._search and self._has_searched(message):
+            return self._kept_searching(message)
         kept = message.encoded.get(self._dialect)
         if kept is None:
             kept = message.encoded.get(self._own)
         if kept is None:
             thinks = self._traits.thoughts and any(isinstance(one, ThinkingBlock) for one in message.blocks)
             kept = message.encoded[self._own if thinks else self._dialect] = b",".join(self._items(message))
+        return kept
+
+    def _has_searched(self, message: Message) -> bool:
+        found = {call.call_id for call in message.calls if call.name == self._search}
+        self._searches |= found
+        return bool(found) or any(self._is_found(block) for block in message.blocks)
+
+    def _is_found(self, block: MessageBlock) -> bool:
+        return isinstance(block, ResultBlock) and block.call_id in self._searches
+
+    def _kept_searching(self, message: Message) -> bytes:
+        dialect = f"{self._own} searching"
+        kept = message.encoded.get(dialect)
+        if kept is None:
+            kept = message.encoded[dialect] = b",".join(self._items(message))
         return kept
 
     def _items(self, message: Message) -> list[bytes]:
@@ -113,7 +142,18 @@ class _Writing:
             if isinstance(block, TextBlock | ImageBlock | DocumentBlock)
             and (part := self._part(block)) is not None
         ]
+        shown = [*self._not_found(message), *shown]
         return [*results, *([written({"role": "user", "content": shown})] if shown else [])]
+
+    def _not_found(self, message: Message) -> Iterator[dict[str, object]]:
+        """What a search said that found nothing: its own kind of result can hold tools only."""
+        for block in message.blocks:
+            if isinstance(block, ResultBlock) and self._is_found(block) and not self._definitions(block):
+                yield _text(f"Result of the search {block.call_id}:\n{text_of(block.content)}")
+
+    def _definitions(self, block: ResultBlock) -> list[dict[str, object]]:
+        found = [self._aside[name] for name in block.loads if name in self._aside]
+        return [{**_tool(tool, strict=self._traits.strict), "defer_loading": True} for tool in found]
 
     def _said(self, blocks: Sequence[MessageBlock]) -> Iterator[bytes]:
         phase = ""
@@ -129,12 +169,20 @@ class _Writing:
                 yield written(said | ({"phase": phase} if phase else {}))
                 phase = ""
             elif isinstance(block, CallBlock):
-                yield _call(block)
+                yield _search(block) if block.call_id in self._searches else _call(block)
 
     def _is_mine(self, block: ThinkingBlock) -> bool:
         return self._traits.thoughts and block.provider == self._origin and _goes_back(block.signature)
 
     def _result(self, block: ResultBlock) -> bytes:
+        if self._is_found(block):
+            return written({
+                "type": "tool_search_output",
+                "call_id": call_id(block.call_id),
+                "execution": "client",
+                "status": "completed",
+                "tools": self._definitions(block),
+            })  # fmt: skip
         output = self._output(block.content, failed=block.is_error)
         return written({"type": "function_call_output", "call_id": call_id(block.call_id), "output": output})
 
@@ -174,6 +222,11 @@ def _call(call: CallBlock) -> bytes:
         written(_name(call.name)),
         written(written_input(call.input).decode()),
     )
+
+
+def _search(call: CallBlock) -> bytes:
+    identity = b'"call_id":%b,"execution":"client","status":"completed"' % written(call_id(call.call_id))
+    return b'{"type":"tool_search_call",%b,"arguments":%b}' % (identity, written_input(call.input))
 
 
 def _is_followed(blocks: Sequence[MessageBlock], place: int) -> bool:

@@ -29,6 +29,8 @@ Kind = Literal["show", "open", "protect"]
 class _Place:
     path: str
     kind: Kind
+    folder: str = ""
+    """What lies there, where it is not the directory of that path."""
 
     @property
     def order(self) -> tuple[int, int]:
@@ -60,6 +62,10 @@ def command_arguments(command: Command, empty: str) -> list[str]:
     """
     places = [_Place(_acceptable(path), "show") for path in command.readable]
     places += [_Place(_acceptable(path), "open") for path in command.writable]
+    places += [
+        _Place(_acceptable(mount.path), "open" if mount.writable else "show", mount.folder)
+        for mount in command.mounts
+    ]
     places += _protection(command)
     args: list[str] = []
     for place in sorted(dict.fromkeys(places), key=lambda place: place.order):
@@ -88,10 +94,11 @@ def _normal(path: str) -> str:
 
 
 def _arguments(place: _Place, empty: str) -> Iterator[str]:
+    folder = place.folder or place.path
     if place.kind == "open":
-        yield from ("--bind", place.path, place.path)
-    elif os.path.exists(place.path):
-        yield from ("--ro-bind", place.path, place.path)
+        yield from ("--bind", folder, place.path)
+    elif os.path.exists(folder):
+        yield from ("--ro-bind", folder, place.path)
     elif place.kind == "protect":
         yield from ("--ro-bind", empty, place.path)
 

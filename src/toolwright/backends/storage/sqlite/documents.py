@@ -10,8 +10,12 @@ from toolwright.backends.storage.sqlite.documents_query import COLUMNS, listing
 from toolwright.backends.storage.sqlite.single import Single
 from toolwright.contracts.documents import (
     EVERY,
+    Add,
+    Change,
     Document,
     NameTaken,
+    Remove,
+    Replace,
     UnknownDocument,
     VersionConflict,
     Wanted,
@@ -61,27 +65,17 @@ class SqliteDocuments:
         self._single = Single(path)
 
     async def add(self, document: Document) -> None:
-        def work(db: sqlite3.Connection) -> None:
-            _refuse_taken(db, document)
-            db.execute(_INSERT, _row(document))
-
-        await self._single.do(work)
+        await self._single.do(lambda db: _add(db, document))
 
     async def replace(
         self, document: Document, *, expected: int | None = None, versions: bool = False
     ) -> None:
+        await self._single.do(lambda db: _replace(db, document, expected, versions=versions))
+
+    async def change(self, *changes: Change) -> None:
         def work(db: sqlite3.Connection) -> None:
-            kind, id = document.kind, document.id
-            found = db.execute(_ONE, (document.workspace, kind, id)).fetchone()
-            if found is None:
-                raise UnknownDocument(f"There is no {kind} {id}.")
-            there = _document(found).version
-            if expected is not None and there != expected:
-                raise VersionConflict(kind, id, expected=expected, found=there)
-            _refuse_taken(db, document)
-            if versions and document.version != there:
-                db.execute(_KEEP_VERSION, (kind, id))
-            db.execute(_UPDATE, (*_row(document)[3:], kind, id))
+            for change in changes:
+                _change(db, change)
 
         await self._single.do(work)
 
@@ -113,20 +107,48 @@ class SqliteDocuments:
         return await self._single.do(work)
 
     async def remove(self, workspace: str, kind: str, id: str) -> bool:
-        named = {"workspace": workspace, "kind": kind, "id": id}
-
-        def work(db: sqlite3.Connection) -> bool:
-            there = db.execute(_ONE, (workspace, kind, id)).fetchone() is not None
-            db.execute(_FAMILY, named)
-            return there
-
-        return await self._single.do(work)
+        return await self._single.do(lambda db: _remove(db, workspace, kind, id))
 
     async def find(self, kind: str, name: str) -> Sequence[Document]:
         return await self._single.do(lambda db: [_document(row) for row in db.execute(_NAMED, (kind, name))])
 
     async def close(self) -> None:
         await self._single.close()
+
+
+def _change(db: sqlite3.Connection, change: Change) -> None:
+    match change:
+        case Add(document):
+            _add(db, document)
+        case Replace(document, expected):
+            _replace(db, document, expected, versions=False)
+        case Remove(workspace, kind, id):
+            _remove(db, workspace, kind, id)
+
+
+def _add(db: sqlite3.Connection, document: Document) -> None:
+    _refuse_taken(db, document)
+    db.execute(_INSERT, _row(document))
+
+
+def _replace(db: sqlite3.Connection, document: Document, expected: int | None, *, versions: bool) -> None:
+    kind, id = document.kind, document.id
+    found = db.execute(_ONE, (document.workspace, kind, id)).fetchone()
+    if found is None:
+        raise UnknownDocument(f"There is no {kind} {id}.")
+    there = _document(found).version
+    if expected is not None and there != expected:
+        raise VersionConflict(kind, id, expected=expected, found=there)
+    _refuse_taken(db, document)
+    if versions and document.version != there:
+        db.execute(_KEEP_VERSION, (kind, id))
+    db.execute(_UPDATE, (*_row(document)[3:], kind, id))
+
+
+def _remove(db: sqlite3.Connection, workspace: str, kind: str, id: str) -> bool:
+    there = db.execute(_ONE, (workspace, kind, id)).fetchone() is not None
+    db.execute(_FAMILY, {"workspace": workspace, "kind": kind, "id": id})
+    return there
 
 
 def _refuse_taken(db: sqlite3.Connection, document: Document) -> None:

@@ -13,7 +13,15 @@ import anyio
 import orjson
 
 from toolwright.backends.storage.sqlite.single import Single
-from toolwright.contracts.vaults import Credential, RefreshTerms, SealedRow, UnknownVault, Vault, VaultRow
+from toolwright.contracts.vaults import (
+    Credential,
+    RefreshTerms,
+    SealedRow,
+    SignedIn,
+    UnknownVault,
+    Vault,
+    VaultRow,
+)
 
 if TYPE_CHECKING:
     from toolwright.contracts.vaults import VaultStore
@@ -164,9 +172,12 @@ def _vault_row(row: Sequence[Any]) -> VaultRow:
 
 def _sealed_row(row: Sequence[Any]) -> SealedRow:
     facts: Mapping[str, Any] = orjson.loads(row[0])
-    refresh = facts["refresh"]
-    credential = Credential(**{**facts, "refresh": RefreshTerms(**refresh) if refresh else None})
-    return SealedRow(credential, row[1])
+    refresh, signed_in = facts["refresh"], facts.get("signed_in")
+    read = {
+        "refresh": RefreshTerms(**refresh) if refresh else None,
+        "signed_in": SignedIn(**{**signed_in, "scopes": tuple(signed_in["scopes"])}) if signed_in else None,
+    }
+    return SealedRow(Credential(**{**facts, **read}), row[1])
 
 
 if TYPE_CHECKING:

@@ -180,7 +180,8 @@ async def pinned_skills(visit: Visit, skills: tuple[SkillGiven, ...] | None) -> 
             version = found.body.get("latest_version_id")
         if found is None or not version:
             raise Problem("invalid", f"skills.{place_in_list}.skill_id: there is no such skill")
-        if await visit.house.documents.get(visit.workspace, "skill_version", version) is None:
+        there = await visit.house.documents.get(visit.workspace, "skill_version", version)
+        if there is None or there.parent != found.id:
             raise Problem("invalid", f"skills.{place_in_list}.version: there is no such version")
         pinned.append({"type": skill.type, "skill_id": skill.skill_id, "version": version})
     return pinned

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from toolwright.contracts.definitions import AgentDefinition
 from toolwright.contracts.events import (
@@ -19,6 +19,7 @@ from toolwright.sessions.state import SessionState
 from toolwright.surfaces.http.managed.event_bodies import Body, blocks, event_id, thread_id
 from toolwright.surfaces.http.managed.told import Told, Voice
 from toolwright.tool_calls.json_text import Broken, parsed
+from toolwright.tool_calls.loading import inner_input
 
 USES: Final = {"mcp": "agent.mcp_tool_use", "custom": "agent.custom_tool_use", "builtin": "agent.tool_use"}
 _RESULTS: Final = {"mcp": "agent.mcp_tool_result", "builtin": "agent.tool_result"}
@@ -129,7 +130,9 @@ class CallTelling:
         call.kind = "custom" if custom else "mcp" if server else "builtin"
         call.use_id = self._use_id(call_id)
         self.by_use.add(call.use_id)
-        body: Body = {"name": name or call.block.name, "input": self._input_of(call.block)}
+        inner = inner_input(call.block.input, name=call.block.name, tool=tool)
+        called = call.block.name if inner is None else tool
+        body: Body = {"name": name or called, "input": self._input_of(call.block, inner)}
         if server:
             body["mcp_server_name"] = server
         if not custom:
@@ -182,7 +185,10 @@ class CallTelling:
         }
         yield self._voice.told(self._voice.id("sent", block.call_id), "agent.thread_message_sent", at, body)
 
-    def _input_of(self, block: CallBlock) -> Body:
+    def _input_of(self, block: CallBlock, inner: Mapping[str, Any] | Broken | None) -> Body:
+        """Return what a call is told with; ``inner`` is what it passes on to another tool."""
+        if inner is not None:
+            return {} if isinstance(inner, Broken) else dict(inner)
         said = _read(block)
         if block.name == _SENDING and said.get("agent_id") in self._state.children:
             said["session_thread_id"] = thread_id(said.pop("agent_id"))

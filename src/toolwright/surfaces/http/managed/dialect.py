@@ -92,9 +92,10 @@ def needs(beta: str = "") -> Check:
         given = {
             word.strip() for line in request.headers.getlist("anthropic-beta") for word in line.split(",")
         }
-        if beta and beta not in given:
+        enough = {beta, BETA} if beta == MEMORY_BETA else {beta}
+        if beta and not enough & given:
             raise Problem("not_found", f"This needs the header anthropic-beta: {beta}.")
-        if beta == MEMORY_BETA and BETA in given:
+        if beta == MEMORY_BETA and given >= {BETA, MEMORY_BETA}:
             raise Problem("invalid", f"anthropic-beta: {MEMORY_BETA} stands alone, without {BETA}.")
 
     return check

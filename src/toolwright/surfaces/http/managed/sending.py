@@ -8,6 +8,7 @@ from toolwright.contracts.content import Content
 from toolwright.contracts.errors import NotPossible
 from toolwright.contracts.ids import new_id
 from toolwright.contracts.permissions import ApprovalAnswer
+from toolwright.surfaces.http.managed import memory_mounts
 from toolwright.surfaces.http.managed.call_telling import Open
 from toolwright.surfaces.http.managed.desk import Desk
 from toolwright.surfaces.http.managed.event_bodies import Body, blocks, thread_id
@@ -59,6 +60,8 @@ async def deliver(visit: Visit, session_id: str, events: Sequence[SentEvent]) ->
         raise Problem("invalid", "The session is archived; no event is taken any more.")
     _check_threads(history, events)
     target = _Target(visit, session_id, history, _answered_calls(history, events))
+    if any(isinstance(event, UserMessage) for event in events):
+        await memory_mounts.settle(visit, session_id)
     return [await _done(target, event) for event in events]
 
 

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from toolwright.contracts.documents import Document, Wanted
+from toolwright.surfaces.http.managed import resources
 from toolwright.surfaces.http.managed.pages import Place, TurningPoint, turning_point
 from toolwright.surfaces.http.managed.session_shapes import SessionPage, SessionQuery
 from toolwright.surfaces.http.managed.sessions import KIND, shown
@@ -15,7 +16,7 @@ async def list_sessions(visit: Visit) -> dict[str, Any]:
     asked = visit.query(SessionQuery)
     if asked.agent_version is not None and asked.agent_id is None:
         raise Problem("invalid", "agent_version: goes with agent_id only")
-    if asked.deployment_id is not None or asked.memory_store_id is not None:
+    if asked.deployment_id is not None:
         return {"data": [], "next_page": None, "prev_page": None}
     begin = turning_point(asked.page, asked.order)
     if begin is not None:
@@ -39,9 +40,12 @@ async def _found(
     order, after = asked.order, begin.place if begin is not None else None
     if begin is not None and begin.is_back:
         order = "asc" if order == "desc" else "desc"
+    using = await resources.sessions_with(visit, asked.memory_store_id) if asked.memory_store_id else None
     while len(found) <= asked.limit:
         part = await visit.house.documents.list(visit.workspace, KIND, _wanted(asked, order, after))
         for document in part:
+            if using is not None and document.id not in using:
+                continue
             session = await _shown_if_there(visit, document)
             if session is not None and (not asked.statuses or session["status"] in asked.statuses):
                 found.append((document, session))

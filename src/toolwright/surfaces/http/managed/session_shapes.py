@@ -64,7 +64,17 @@ class MemoryMounted(Shape):
     instructions: str | None = Field(None, max_length=4_096)
 
 
-ResourceGiven = Annotated[FileMounted | MemoryMounted, Field(discriminator="type")]
+class RepositoryMounted(Shape):
+    """A repository that the session shall find; it is understood, and refused."""
+
+    type: Literal["github_repository"]
+    url: str
+    authorization_token: str | None = None
+    mount_path: str | None = None
+    checkout: dict[str, str] | None = None
+
+
+ResourceGiven = Annotated[FileMounted | MemoryMounted | RepositoryMounted, Field(discriminator="type")]
 
 
 class SessionGiven(Shape):
@@ -75,7 +85,7 @@ class SessionGiven(Shape):
     title: str | None = Field(None, max_length=1_000)
     metadata: Metadata | None = None
     vault_ids: tuple[str, ...] = Field((), max_length=50)
-    resources: tuple[ResourceGiven, ...] = Field((), max_length=500)
+    resources: tuple[ResourceGiven, ...] = Field((), max_length=508)
     initial_events: tuple[dict[str, Any], ...] = Field((), max_length=50)
 
     @field_validator("metadata")

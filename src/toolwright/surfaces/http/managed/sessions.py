@@ -3,11 +3,12 @@
 from dataclasses import replace
 from typing import Any, Final
 
-from toolwright.contracts.documents import Document
+from toolwright.contracts.documents import Add, Document
 from toolwright.contracts.events import SessionCreated
 from toolwright.contracts.ids import new_id
 from toolwright.contracts.storage import UnknownSession
 from toolwright.sessions.state import SessionState
+from toolwright.surfaces.http.managed import memory_mounts, resources
 from toolwright.surfaces.http.managed.agent_rules import check_agent
 from toolwright.surfaces.http.managed.agent_shapes import (
     fitting_metadata,
@@ -33,6 +34,7 @@ from toolwright.surfaces.http.managed.session_shapes import (
     SessionGiven,
     SessionShown,
 )
+from toolwright.surfaces.http.managed.skill_mounts import with_skills, with_those_of
 from toolwright.surfaces.http.managed.standing import whole_status
 from toolwright.surfaces.http.managed.told import Voice
 from toolwright.surfaces.http.managed.vaults import ours
@@ -59,11 +61,11 @@ async def create(visit: Visit) -> dict[str, Any]:
         "title": given.title,
         "metadata": given.metadata or {},
         "vault_ids": list(given.vault_ids),
-        "resources": [],
     }
     document = Document(
         kind=KIND, id=session_id, workspace=visit.workspace, created_at=now, updated_at=now, body=body
     )
+    furnished = await resources.furnish(visit, session_id, given.resources, [agent, *members])
     project = await visit.house.session_folder(session_id)
 
     def about(created: SessionCreated) -> SessionCreated:
@@ -72,16 +74,17 @@ async def create(visit: Visit) -> dict[str, Any]:
             workspace=visit.workspace,
             vaults=tuple(map(ours, given.vault_ids)),
             environment=environment_definition(environment),
+            mounts=furnished.mounts,
         )
 
-    await visit.house.documents.add(document)
     await visit.house.works.sessions.create(
-        definition(agent, members),
+        with_skills(definition(agent, members), agent, members, furnished.skills),
         project=project,
         title=given.title or "",
         session_id=session_id,
         about=about,
     )
+    await visit.house.documents.change(Add(document), *furnished.changes)
     if events:
         await deliver(visit, session_id, events)
     return await shown(visit, document)
@@ -132,7 +135,9 @@ async def _with_tools(visit: Visit, session: Document, change: SessionChange) ->
     check_agent(agent)
     if agent != session.body["agent"]:
         members = _members(agent)
-        await visit.house.works.sessions.change_agent(session.id, definition(agent, members))
+        state = await state_of(visit, session.id)
+        changed = with_those_of(definition(agent, members), state.agent)
+        await visit.house.works.sessions.change_agent(session.id, changed)
     return agent
 
 
@@ -141,6 +146,7 @@ async def archive(visit: Visit) -> dict[str, Any]:
     session = await session_of(visit)
     if session.archived_at is None:
         await _refuse_running(visit, session)
+        await memory_mounts.settle(visit, session.id)
         await visit.house.works.sessions.end(session.id, "archived")
         at = visit.house.clock.now()
         session = replace(session, archived_at=at, updated_at=at)
@@ -152,6 +158,7 @@ async def delete(visit: Visit) -> dict[str, Any]:
     """Delete a session with all it holds."""
     session = await session_of(visit)
     await _refuse_running(visit, session)
+    await memory_mounts.settle(visit, session.id)
     await _tell_deleted(visit, session)
     await visit.house.remove_session(session.id)
     await visit.house.documents.remove(visit.workspace, KIND, session.id)
@@ -206,6 +213,7 @@ async def shown(visit: Visit, session: Document) -> dict[str, Any]:
         "id": session.id,
         "type": "session",
         **session.body,
+        "resources": await resources.all_shown(visit.house, session.workspace, session.id),
         "status": whole_status(state, busy=visit.house.works.sessions.is_busy(session.id)),
         "outcome_evaluations": [],
         "stats": {

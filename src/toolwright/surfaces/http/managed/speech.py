@@ -11,15 +11,20 @@ from toolwright.surfaces.http.app import House, Speech
 from toolwright.surfaces.http.managed import (
     agents,
     environments,
+    files,
+    memories,
+    memory_stores,
     models,
+    resources,
     session_events,
     session_lists,
     sessions,
+    skills,
     threads,
     vaults,
 )
 from toolwright.surfaces.http.managed.desk import Desk, opened
-from toolwright.surfaces.http.managed.dialect import BETA, MANAGED, VERSION, ErrorBody, needs
+from toolwright.surfaces.http.managed.dialect import BETA, MANAGED, MEMORY_BETA, VERSION, ErrorBody, needs
 from toolwright.surfaces.http.openapi import document
 from toolwright.surfaces.http.reading_page import page
 from toolwright.surfaces.http.routes import Route, serve_routes
@@ -32,7 +37,12 @@ GROUPS: Final[tuple[tuple[str, tuple[Route, ...]], ...]] = (
     (BETA, sessions.ROUTES),
     (BETA, session_events.ROUTES),
     (BETA, threads.ROUTES),
+    (BETA, resources.ROUTES),
     (BETA, vaults.ROUTES),
+    ("", files.ROUTES),
+    ("", skills.ROUTES),
+    (MEMORY_BETA, memory_stores.ROUTES),
+    (MEMORY_BETA, memories.ROUTES),
     ("", models.ROUTES),
 )
 """Routes, with the beta that each group needs."""

@@ -36,6 +36,7 @@ from toolwright.tools.mcp.sdk.ending import Ending
 from toolwright.tools.mcp.sdk.faults import fault_of
 from toolwright.tools.mcp.sdk.http import Troubles
 from toolwright.tools.mcp.sdk.listening import Listening
+from toolwright.tools.mcp.sdk.quiet import hush
 
 if TYPE_CHECKING:
     from toolwright.contracts.mcp import McpConnection
@@ -93,6 +94,7 @@ class SdkConnection:
             raise
 
     async def _live(self, ready: "asyncio.Future[None]") -> None:
+        hush()
         try:
             async with AsyncExitStack() as stack:
                 met = await stack.enter_async_context(self._enter(self._ending))
@@ -104,8 +106,10 @@ class SdkConnection:
                     ready.set_result(None)
                 await self._ending.over.wait()
                 tasks.cancel_scope.cancel()
-        except Exception as problem:
-            log.debug("a connection to a server failed", exc_info=True)
+        except BaseException as problem:
+            if not isinstance(problem, Exception):
+                raise
+            log.debug("a connection to a server failed: %s", type(problem).__name__)
             fault = self._fault(problem)
             self._ending.say(fault.code, fault.message)
             if not ready.done():

@@ -1,6 +1,5 @@
 """Opens connections to servers, over each of the five transports."""
 
-import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -20,6 +19,7 @@ from toolwright.contracts.ports import Command, Sandbox
 from toolwright.tools.mcp.sdk.connection import Enter, SdkConnection
 from toolwright.tools.mcp.sdk.ending import Ending
 from toolwright.tools.mcp.sdk.http import Troubles, http_streams, no_headers, sse_streams
+from toolwright.tools.mcp.sdk.quiet import silence
 from toolwright.tools.mcp.sdk.sessions import OpenStreams, in_process, over_streams
 from toolwright.tools.mcp.sdk.stdio import stdio_streams
 from toolwright.tools.mcp.sdk.streams import Streams
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 CommandOf = Callable[[ServerDefinition], Command]
 """The command that starts a server, with its whole environment."""
 
-for _name in ("mcp", "client"):
-    logging.getLogger(_name).addHandler(logging.NullHandler())  # what it complains of reaches us as faults
+silence()
 
 
 class SdkConnector:
