@@ -10,6 +10,7 @@ import httpx2
 import pytest
 from tests.journeys.casts import Cast
 from tests.journeys.managed.conftest import KEY, Server, serving
+from tests.journeys.managed.test_definitions import data
 from tests.journeys.managed.test_sessions import TOOLSET, until_idle
 from tests.journeys.managed.test_threads import GO, threads, to_agent
 
@@ -26,8 +27,25 @@ ALONE: dict[str, list[Any]] = {
         {"agent": "{agent_id}", "environment_id": "{own_environment}"},
         {"agent": "{own_agent}", "environment_id": "{environment_id}"},
         {"agent": "{own_agent}", "environment_id": "{own_environment}", "vault_ids": ["{vault_id}"]},
+        {
+            "agent": "{own_agent}",
+            "environment_id": "{own_environment}",
+            "resources": [
+                {"type": "file", "file_id": "{file_id}"},
+            ],
+        },
+        {
+            "agent": "{own_agent}",
+            "environment_id": "{own_environment}",
+            "resources": [
+                {"type": "memory_store", "memory_store_id": "{memory_store_id}"},
+            ],
+        },
     ],
     "POST /v1/vaults": [],
+    "POST /v1/files": [],
+    "POST /v1/skills": [],
+    "POST /v1/memory_stores": [],
 }
 MESSAGE = {"type": "user.message", "content": [{"type": "text", "text": "x"}]}
 BEARER = {"type": "static_bearer", "mcp_server_url": "https://mcp.example.com/", "token": "a-token-for-tests"}
@@ -36,10 +54,17 @@ BODIES: dict[str, Any] = {
     "POST /v1/environments/{environment_id}": {"name": "mine"},
     "POST /v1/sessions/{session_id}": {"title": "mine"},
     "POST /v1/sessions/{session_id}/events": {"events": [MESSAGE]},
+    "POST /v1/sessions/{session_id}/resources": {"type": "file", "file_id": "{file_id}"},
+    "POST /v1/sessions/{session_id}/resources/{resource_id}": {"authorization_token": "x"},
+    "POST /v1/memory_stores/{memory_store_id}": {"name": "mine"},
+    "POST /v1/memory_stores/{memory_store_id}/memories": {"path": "/mine", "content": "x"},
+    "POST /v1/memory_stores/{memory_store_id}/memories/{memory_id}": {"content": "mine"},
     "POST /v1/vaults/{vault_id}": {"display_name": "mine"},
     "POST /v1/vaults/{vault_id}/credentials": {"auth": BEARER},
     "POST /v1/vaults/{vault_id}/credentials/{credential_id}": {"display_name": "mine"},
 }
+SKILL = ("seeing/SKILL.md", b"---\nname: seeing\ndescription: How to see.\n---\nLook.\n", "text/markdown")
+UPLOADS: dict[str, Any] = {"POST /v1/skills/{skill_id}/versions": [("files[]", SKILL)]}
 """What a route that changes something of another's is asked with; those without a body need no row."""
 
 
@@ -53,7 +78,15 @@ async def things_of(server: Server) -> dict[str, str]:
     vault = await beta.vaults.create(display_name="mine")
     bearer: Any = BEARER
     credential = await beta.vaults.credentials.create(vault.id, auth=bearer)
-    session = await beta.sessions.create(agent=agent.id, environment_id=environment.id)
+    file = await beta.files.upload(file=("a.txt", b"x", "text/plain"))
+    skill = await beta.skills.create(files=[SKILL])
+    store = await beta.memory_stores.create(name="mine")
+    memory = await beta.memory_stores.memories.create(store.id, path="/a", content="x")
+    session = await beta.sessions.create(
+        agent=agent.id,
+        environment_id=environment.id,
+        resources=[{"type": "file", "file_id": file.id}],
+    )
     await until_idle(server, session.id, GO)
     return {
         "agent_id": digger.id,
@@ -61,6 +94,13 @@ async def things_of(server: Server) -> dict[str, str]:
         "vault_id": vault.id,
         "credential_id": credential.id,
         "session_id": session.id,
+        "file_id": file.id,
+        "skill_id": skill.id,
+        "version": str(skill.latest_version_id),
+        "memory_store_id": store.id,
+        "memory_id": memory.id,
+        "version_id": memory.memory_version_id,
+        "resource_id": next(one["id"] for one in data(session)["resources"]),
         "thread_id": (await threads(server, session.id))[1]["id"],
     }
 
@@ -132,8 +172,8 @@ async def asked(stranger: httpx2.AsyncClient, route: str, operation: Any, ids: d
             return [f"{route}: say in ALONE which bodies name another's things"]
         answers = [await stranger.request(method, path, json=filled(body, ids)) for body in ALONE[route]]
         return [f"{route}: {one.status_code} {one.text[:200]}" for one in answers if one.status_code != 400]
-    body = BODIES.get(route)
-    if "requestBody" in operation and body is None:
-        return [f"{route}: say in BODIES what it is asked with"]
-    answer = await stranger.request(method, path.format(**ids), json=body)
+    body, files = filled(BODIES.get(route), ids), UPLOADS.get(route)
+    if "requestBody" in operation and body is None and files is None:
+        return [f"{route}: say in BODIES or UPLOADS what it is asked with"]
+    answer = await stranger.request(method, path.format(**ids), json=body, files=files)
     return [] if answer.status_code == 404 else [f"{route}: {answer.status_code} {answer.text[:200]}"]
