@@ -294,7 +294,8 @@ class Furnishing:
         servers.start(house.may_start)
         block = state.conversation.block
         goes_on = block is not None and bool(block.open_calls)
-        await servers.ready(for_all=goes_on or not self.can_ask)
+        named = state.created.environment is not None  # its servers were all written down for this session
+        await servers.ready(for_all=goes_on or named or not self.can_ask)
         house.follow_servers()
 
     def _tell_children(self, session_id: str, house: House) -> None:

@@ -75,18 +75,23 @@ class Client:
         self.seen: dict[str, Any] = {event["id"]: event for event in seen}
 
     async def until(self, kind: str) -> None:
-        """Return at the first new event of a kind, or when the session is done."""
+        """Return at the first new event of a kind; ``done`` is the end."""
         events = self.server.client.beta.sessions.events
         async with await events.stream(self.session_id) as stream:
             if not self.seen:
                 await say(self.server, self.session_id, "Go.")
             for told in await history(self.server, self.session_id):
-                if await self._took(told) in {kind, "done"}:
+                if self._is(kind, await self._took(told)):
                     return
             async for event in stream:
-                if await self._took(data(event)) in {kind, "done"}:
+                if self._is(kind, await self._took(data(event))):
                     return
         raise AssertionError(f"the stream ended: {kinds(list(self.seen.values()))}")
+
+    def _is(self, wanted: str, took: str) -> bool:
+        if took == "done" and wanted != "done":
+            raise AssertionError(f"it was over before {wanted}: {kinds(list(self.seen.values()))}")
+        return took == wanted
 
     async def _took(self, event: Any) -> str:
         known = self.seen.get(event["id"])
@@ -139,7 +144,7 @@ async def test_a_flow_ends_as_if_nobody_had_killed_the_server(tmp_path: Path, na
             server.kill()
         async with process(tmp_path, script, **allowed) as server:
             after = Client(server, session_id, flow, before.seen.values())
-            await after.until("nothing but the end")
+            await after.until("done")
             told = await history(server, session_id)
             check_whole(told, list(before.seen.values()))
             await check_reading_on(server, session_id, told)
