@@ -172,7 +172,45 @@ def agent_files() -> str:
     return "\n".join([*parts, ""])
 
 
-PAGES = {"cli.md": command_line, "tools.md": tools, "settings.md": settings, "agent-files.md": agent_files}
+def skill_files() -> str:
+    """Return every key of a skill."""
+    from toolwright.catalog.skill_keys import FRONT_MATTER, RUNNING
+    from toolwright.catalog.skill_rules import WITHOUT_MEANING
+
+    intro = (
+        "A skill is a folder with a `SKILL.md`, a `skill.json`, or both. "
+        "[How to write a skill](../how-to/write-a-skill.md)."
+    )
+    parts = [
+        "# Skill files",
+        "",
+        intro,
+        "",
+        "## SKILL.md",
+        "",
+        "Front matter in YAML, then instructions.",
+        "",
+    ]
+    parts += ["| Key | Takes | Meaning | Published rule |", "|---|---|---|---|"]
+    parts += [
+        f"| `{key.name}` | {key.takes} | {key.means} | {'yes' if key.published else ''} |"
+        for key in FRONT_MATTER
+    ]
+    without = ", ".join(f"`{name}`" for name in sorted(WITHOUT_MEANING))
+    parts += ["", f"Read over, with a warning: {without}. Any other key is left out with a warning, too.", ""]
+    parts += ["## skill.json", "", "How it runs as a call. `prompt.md` beside it is the prompt.", ""]
+    parts += ["| Key | Takes | Meaning |", "|---|---|---|"]
+    parts += [f"| `{key.name}` | {key.takes} | {key.means} |" for key in RUNNING]
+    return "\n".join([*parts, ""])
+
+
+PAGES = {
+    "cli.md": command_line,
+    "tools.md": tools,
+    "settings.md": settings,
+    "agent-files.md": agent_files,
+    "skill-files.md": skill_files,
+}
 
 
 def main(word: str) -> int:

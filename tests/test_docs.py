@@ -92,6 +92,7 @@ def settings(block: Block, folder: Path) -> None:
 
 
 def file(block: Block, folder: Path) -> None:
+    (folder / block.about).parent.mkdir(parents=True, exist_ok=True)
     (folder / block.about).write_text(block.text)
 
 

@@ -69,11 +69,23 @@ It was 42.
 As I said: 42.
 fork: True 2
 """,
+    "12_engine_client.py": """\
+find_recent_commits {'limit': 2}
+The fence was mended and painted.
+True
+""",
     "11_agents.py": """\
 begins: Count hills of Rome
 begins: Count hills of Bern
 ['Bern has one, and a river around it.', 'Rome has seven hills.']
 Rome has more hills than Bern. (4 rounds, 2 calls in all)
+""",
+    "12_skills.py": """\
+Dear Ann, ...
+<skill name="letters">
+Write to Ann in two sentences, kindly.
+</skill>
+HELLO
 """,
 }
 

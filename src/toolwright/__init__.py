@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from toolwright.contracts.mcp import Elicitation, ElicitationAnswer
     from toolwright.contracts.models import CallDelta, TextDelta, ThinkingDelta, Usage
     from toolwright.contracts.permissions import ApprovalAnswer, ApprovalRequest, RuleChange
+    from toolwright.contracts.skills import Skill
     from toolwright.contracts.storage import SessionBusy, SessionCard, StoreUnavailable, UnknownSession
     from toolwright.contracts.tool import (
         CallContext,
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from toolwright.tools.custom import ClientTool
     from toolwright.tools.define import ToolClass, build_tool, tool
     from toolwright.tools.fields import Field
+    from toolwright.tools.platform.functions import platform_tool
 
 _HOMES = {
     "toolwright.contracts.content": (
@@ -132,6 +134,7 @@ _HOMES = {
         "ApprovalRequest",
         "RuleChange",
     ),
+    "toolwright.contracts.skills": ("Skill",),
     "toolwright.contracts.storage": (
         "SessionBusy",
         "SessionCard",
@@ -170,6 +173,7 @@ _HOMES = {
         "tool",
     ),
     "toolwright.tools.fields": ("Field",),
+    "toolwright.tools.platform.functions": ("platform_tool",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -223,6 +227,7 @@ __all__ = [
     "SessionCard",
     "SessionCreated",
     "SettingsError",
+    "Skill",
     "StoreUnavailable",
     "TextBlock",
     "TextDelta",
@@ -241,6 +246,7 @@ __all__ = [
     "Waiting",
     "build_tool",
     "call",
+    "platform_tool",
     "tool",
 ]
 

@@ -35,7 +35,7 @@ from toolwright.vaults.using import VaultCredentials
 from toolwright.workspaces.network import NetworkGate
 
 NEWEST = "2026-07-28"
-WITHIN = 100
+WITHIN = 240
 MOST_SIGN_INS = 4
 REDIRECT = "http://127.0.0.1:8123/callback"
 DOCUMENT = "https://conformance-test.local/client-metadata.json"

@@ -12,6 +12,8 @@ ROOT = Path(__file__).parents[2]
 PLANTED = [
     ("layers", "contracts/planted.py", "import toolwright.tools.services\n"),
     ("layers", "attic/__init__.py", ""),
+    ("layers", "surfaces/planted.py", "import toolwright.client\n"),
+    ("heavy-packages-web", "client/planted.py", "import fastapi\n"),
     ("backends-know-contracts-only", "backends/planted.py", "import toolwright.shell\n"),
     ("backends-are-named-in-one-place", "tools/planted.py", "import toolwright.backends.blobs\n"),
     ("backends-are-independent", "backends/blobs/planted.py", "import toolwright.backends.clock\n"),

@@ -72,6 +72,7 @@ def test_the_public_names_are_these() -> None:
         "SessionCard",
         "SessionCreated",
         "SettingsError",
+        "Skill",
         "StoreUnavailable",
         "TextBlock",
         "TextDelta",
@@ -90,6 +91,7 @@ def test_the_public_names_are_these() -> None:
         "Waiting",
         "build_tool",
         "call",
+        "platform_tool",
         "tool",
     ]
 
@@ -118,6 +120,13 @@ def test_importing_brings_in_no_heavy_package() -> None:
 def test_importing_the_package_alone_brings_in_nothing_of_ours() -> None:
     ours = {name for name in loaded_after("import toolwright") if name.startswith("toolwright")}
     assert ours == {"toolwright"}
+
+
+def test_a_pytest_plugin_that_nobody_uses_brings_in_nothing_of_ours() -> None:
+    loaded = loaded_after("import toolwright.client.pytest_plugin")
+    ours = {name for name in loaded if name.split(".")[0] == "toolwright"}
+    assert ours == {"toolwright", "toolwright.client", "toolwright.client.pytest_plugin"}
+    assert not set(HEAVY) & loaded
 
 
 def test_the_command_line_starts_without_the_engine() -> None:

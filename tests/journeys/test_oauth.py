@@ -304,6 +304,7 @@ async def test_a_call_that_needs_more_says_how_a_person_permits_more(tmp_path: P
         events, model = await run(tmp_path, server.url, script)
         refused, fine = ended(events)
         assert (refused.state, refused.code, fine.state) == ("failed", "auth_required", "done")
+        assert "refresh_token" not in server.issuer.asked  # which would permit no more
         said = str(model.asked[1].messages[-1])
         assert "toolwright mcp login srv --again --scope write" in said
         widened = await log_in(tmp_path, server, wishes=Wishes(scopes=("write",)))

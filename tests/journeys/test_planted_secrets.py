@@ -114,7 +114,8 @@ async def run_all(
     folder: Path, url: str, script: Iterable[Any], **more: Any
 ) -> tuple[Any, ScriptedModel, Any]:
     """Run a task in an engine; returns its result, the model, and all that was streamed."""
-    model, seen = ScriptedModel(script), []
+    model = ScriptedModel(script)
+    seen: list[Any] = []
     given = {
         "tools": None,
         "environ": environ_of(folder),
@@ -277,6 +278,52 @@ async def test_a_vault_that_is_not_there_is_said_before_anybody_works(tmp_path: 
     await planted(tmp_path, "https://mcp.example.com/mcp")
     with pytest.raises(UnknownVault, match=r"There is no vault 'wrok'\. Vaults: work\."):
         await run_all(tmp_path, "https://mcp.example.com/mcp", [], vaults=["wrok"])
+
+
+# --- sessions side by side ---------------------------------------------------------------------------
+
+
+async def test_sessions_of_one_vault_share_a_connection_and_each_records_its_own_calls(
+    tmp_path: Path,
+) -> None:
+    async with hostile() as (server, url):
+        await planted(tmp_path, url)
+        given: dict[str, Any] = {
+            "tools": None,
+            "environ": environ_of(tmp_path),
+            "mcp_servers": {"srv": {"type": "http", "url": url, "shared": True}},
+            "allow": ALLOW,
+            "settings": SETTINGS,
+            "vaults": ["work"],
+        }
+        model = ScriptedModel([[call("mcp__srv__text")], "One.", [call("mcp__srv__text")], "Two."])
+        with anyio.fail_after(WITHIN):
+            async with engine(tmp_path, model, **given) as works:
+                first, second = await works.session(), await works.session()
+                logs = []
+                for session in (first, second):
+                    await session.run("Do it.")
+                    logs.append(events_of(await log_of(session)))
+        assert server.asked.count("initialize") == 1
+    for log in logs:
+        (ended,) = [event for event in log if isinstance(event, CallEnded)]
+        uses = [event.call_id for event in log if isinstance(event, CredentialUsed) and event.call_id]
+        assert uses == [ended.call_id]
+        assert "[redacted]" in repr(ended.content)
+
+
+async def test_sessions_of_different_vaults_share_nothing(tmp_path: Path) -> None:
+    async with hostile() as (server, url):
+        await planted(tmp_path, url)
+        async with vaults_of(tmp_path) as vaults:
+            other = await vaults.create("other")
+            await vaults.add(other.vault_id, "bearer", url, SecretParts(value=ROTATED))
+        for name in ("work", "other"):
+            shared = {"srv": {"type": "http", "url": url, "shared": True}}
+            await run_all(tmp_path, url, ["Nothing."], vaults=[name], mcp_servers=shared)
+        assert set(server.shown) == {SECRET, ROTATED}
+        assert server.asked.count("initialize") == 2
+    check_files(tmp_path, SECRET, ROTATED)
 
 
 # --- the command line -------------------------------------------------------------------------------

@@ -140,6 +140,19 @@ async def test_by_themselves_they_are_told_of_by_name_past_sixty(
     )
 
 
+@pytest.mark.parametrize(("mode", "waits"), [("never", True), ("always", False)])
+async def test_the_search_stands_in_for_waiting_for_servers(tmp_path: Path, mode: str, waits: bool) -> None:
+    model = ScriptedModel(["Hello."])
+    servers = {"gone": {"command": "/nonexistent/server"}}
+    settings = {"tool_search": {"mode": mode}}
+    async with engine(
+        tmp_path, model, tools=["wait_for_mcp_servers"], settings=settings, mcp_servers=servers
+    ) as works:
+        await works.run("Hello.")
+    assert ("wait_for_mcp_servers" in names(model.asked[0])) == waits
+    assert ("tool_search" in names(model.asked[0])) != waits
+
+
 async def test_settings_say_how_many_are_found_where_the_model_does_not(tmp_path: Path) -> None:
     model = ScriptedModel([
         [call("tool_search", query="spare part")],

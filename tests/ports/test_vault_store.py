@@ -9,10 +9,12 @@ import pytest
 
 from toolwright.backends.storage.memory_vaults import MemoryVaults
 from toolwright.backends.storage.sqlite.vaults import SqliteVaults
+from toolwright.contracts.storage import StoreUnavailable
 from toolwright.contracts.vaults import (
     Credential,
     RefreshTerms,
     SealedRow,
+    SignedIn,
     UnknownVault,
     Vault,
     VaultRow,
@@ -131,3 +133,51 @@ async def test_only_one_at_a_time_works_on_a_credential_and_others_are_not_held_
                 inside.append("another")
             leave.set()
     assert inside == ["another", "first", "second"]
+
+
+async def test_how_somebody_signed_in_is_kept_with_the_rest(store: VaultStore) -> None:
+    await store.put_vault(vault("one"))
+    row = credential("key", "one")
+    terms = RefreshTerms(token_endpoint="https://h/token", client_id="us", issuer="https://h")
+    login = SignedIn(issuer="https://h", client_id="us", scopes=("a", "b"), redirect_uri="http://127.0.0.1/x")
+    row = row._replace(credential=replace(row.credential, refresh=terms, signed_in=login))
+    await store.put_credential("ours", row)
+    assert await store.credential("ours", "key") == row
+    assert await store.credentials("ours", "one") == [row]
+
+
+async def test_two_stores_of_one_file_let_only_one_at_a_time_work_on_a_credential(tmp_path: Path) -> None:
+    path, inside = str(tmp_path / "toolwright.db"), []
+    entered, leave = anyio.Event(), anyio.Event()
+    stores = [SqliteVaults(path), SqliteVaults(path)]
+
+    async def hold() -> None:
+        async with stores[0].alone("key"):
+            entered.set()
+            await leave.wait()
+            inside.append("first")
+
+    async def wait() -> None:
+        async with stores[1].alone("key"):
+            inside.append("second")
+
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(hold)
+            await entered.wait()
+            tasks.start_soon(wait)
+            async with stores[1].alone("another"):
+                inside.append("another")
+            leave.set()
+        for store in stores:
+            await store.close()
+    assert inside == ["another", "first", "second"]
+
+
+async def test_a_store_that_is_closed_does_nothing_more(tmp_path: Path) -> None:
+    store = SqliteVaults(str(tmp_path / "toolwright.db"))
+    await store.put_vault(vault("one"))
+    for _ in range(2):
+        await store.close()
+    with pytest.raises(StoreUnavailable, match="was closed"):
+        await store.vaults("ours")

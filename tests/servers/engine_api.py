@@ -175,7 +175,7 @@ class CutLines(httpx2.AsyncBaseTransport):
     """Reaches an application without a network. Where that falls over, what it sent before still arrives."""
 
     def __init__(self, app: FakeEngine, *, refused: int = 0, hung_up: int = 0) -> None:
-        self._app = app
+        self.app = app
         self.refused = refused
         """How many further connections are refused."""
         self.hung_up = hung_up
@@ -211,7 +211,7 @@ class CutLines(httpx2.AsyncBaseTransport):
             "headers": [(name.lower(), value) for name, value in request.headers.raw],
         }
         try:
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
         except LineCut:
             is_cut = True
         return httpx2.Response(

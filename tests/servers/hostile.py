@@ -50,6 +50,8 @@ class Hostile:
     def __init__(self) -> None:
         self.shown: list[str] = []
         """Every token it was shown, in order."""
+        self.asked: list[str] = []
+        """Every method that it was asked, in order."""
         self.wants = ""
         """The token that it lets in; empty lets anybody in who shows one."""
         self.app = Starlette(routes=[Route("/mcp", self._mcp, methods=["GET", "POST", "DELETE"])])
@@ -63,6 +65,7 @@ class Hostile:
         if request.method != "POST":
             return Response(status_code=405)
         asked = await request.json()
+        self.asked.append(asked["method"])
         if "id" not in asked:
             return Response(status_code=202)
         said = " ".join(spellings(token))

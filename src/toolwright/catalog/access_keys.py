@@ -5,8 +5,9 @@ A key is 256 random bits, so a plain digest of it cannot be guessed back. What a
 
 import hashlib
 import hmac
+import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -47,16 +48,28 @@ class _Seen:
 class AccessKeys:
     """All keys of a server. Verbs may raise StoreUnavailable."""
 
-    def __init__(self, documents: DocumentStore, *, clock: Clock, given: str = "") -> None:
+    def __init__(
+        self,
+        documents: DocumentStore,
+        *,
+        clock: Clock,
+        given: str = "",
+        hashed: Collection[str] = (),
+    ) -> None:
         """``given`` is a key from outside, which is in no store: it opens all of the default workspace.
+        ``hashed`` are plain SHA-256 digests, in hex, of further ones.
 
-        May raise SettingsError for one that could be guessed.
+        May raise SettingsError for one that could be guessed, and for a digest that is none.
         """
         if given and len(given) < _SHORTEST_GIVEN:
             raise SettingsError(f"A key from outside has at least {_SHORTEST_GIVEN} characters.")
         self._documents = documents
         self._clock = clock
+        for one in hashed:
+            if not re.fullmatch("[0-9a-f]{64}", one):
+                raise SettingsError("The digest of a key is SHA-256 in 64 hex digits, lower case.")
         self._given = digest(given) if given else ""
+        self._hashed = tuple(hashed)
         self._seen: dict[str, _Seen] = {}
 
     async def create(
@@ -88,7 +101,9 @@ class AccessKeys:
 
     async def any_key(self) -> bool:
         """Whether anybody can come in at all."""
-        return bool(self._given) or bool(await self._documents.list(DEFAULT_WORKSPACE, KIND, Wanted(limit=1)))
+        return bool(self._given or self._hashed) or bool(
+            await self._documents.list(DEFAULT_WORKSPACE, KIND, Wanted(limit=1))
+        )
 
     async def revoke(self, key_id: str, *, workspace: str = DEFAULT_WORKSPACE) -> None:
         """Let a key open nothing any more. May raise UnknownDocument."""
@@ -100,6 +115,10 @@ class AccessKeys:
         """Return what a key opens; None for a wrong, unknown, expired or revoked one."""
         found = digest(written)
         if self._given and hmac.compare_digest(found, self._given):
+            return GIVEN
+        plain = plain_digest(written)
+        matches = [hmac.compare_digest(plain, one) for one in self._hashed]
+        if any(matches):
             return GIVEN
         key = await self._known(found)
         if key is None or (key.expires_at is not None and key.expires_at <= self._clock.now()):
@@ -124,6 +143,11 @@ GIVEN: Final = AccessKey(key_id="key_from_outside", label="given from outside", 
 def digest(written: str) -> str:
     """Return what is kept of a key."""
     return hashlib.sha256(b"toolwright access key\0" + written.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def plain_digest(written: str) -> str:
+    """Return the SHA-256 of a key as other programs write it."""
+    return hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def may(key: AccessKey, needed: Scope) -> bool:

@@ -107,7 +107,12 @@ KEYS: tuple[Key, ...] = (
         "`none`, `worktree`",
         "Whether it works in a git worktree of its own.",
     ),
-    Key("skills", values.words, "names", "Skills it starts with."),
+    Key(
+        "skills",
+        values.words,
+        "names or folders",
+        "Skills whose instructions it has from the start; a folder is named with a `/`, from its file on.",
+    ),
     Key(
         "mcp_servers",
         values.servers,

@@ -23,10 +23,18 @@ _NUMBER = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]{1,
 
 
 def read_yaml(
-    text: str, *, first_line: int = 1, most_values: int = MOST_VALUES, what: str = "the front matter"
+    text: str,
+    *,
+    first_line: int = 1,
+    most_values: int = MOST_VALUES,
+    what: str = "the front matter",
+    only_texts: bool = False,
 ) -> Written:
-    """Read one YAML mapping. Raises WrittenWrongly, which names the line counted from ``first_line``."""
-    reader = _Reader(text, first_line, most_values)
+    """Read one YAML mapping. Raises WrittenWrongly, which names the line counted from ``first_line``.
+
+    With ``only_texts`` numbers and words such as ``true`` are texts, too, as they were written.
+    """
+    reader = _Reader(text, first_line, most_values, only_texts=only_texts)
     try:
         return Written(reader.mapping(what), lines=reader.lines)
     except yaml.MarkedYAMLError as problem:
@@ -44,10 +52,11 @@ def read_yaml(
 class _Reader:
     """Turns events into plain data."""
 
-    def __init__(self, text: str, first_line: int, most_values: int) -> None:
+    def __init__(self, text: str, first_line: int, most_values: int, *, only_texts: bool) -> None:
         self._events: Iterator[Any] = iter(yaml.parse(text, Loader=yaml.SafeLoader))
         self._first_line = first_line
         self._most_values = most_values
+        self._only_texts = only_texts
         self._count = 0
         self.line = first_line
         self.lines: dict[Place, int] = {}
@@ -78,7 +87,8 @@ class _Reader:
     def _value(self, event: Any, place: Place) -> Any:
         self._judge(event, place)
         if isinstance(event, yaml.ScalarEvent):
-            return _scalar(event.value) if event.implicit[0] else event.value
+            is_text = self._only_texts or not event.implicit[0]
+            return event.value if is_text else _scalar(event.value)
         if isinstance(event, yaml.SequenceStartEvent):
             return self._list(place)
         return self._keys(place)

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Mapping
 from typing import Final
 
-from toolwright.catalog.skills import Skill
+from toolwright.catalog.skill_files import SkillFiles
 from toolwright.catalog.written import Problem, WrittenWrongly
 
 MOST_FILES: Final = 1_000
@@ -46,7 +46,7 @@ def _content(opened: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> byt
     return content
 
 
-def packed(skill: Skill) -> bytes:
+def packed(skill: SkillFiles) -> bytes:
     """Return a skill as an archive whose top folder has its name."""
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -41,6 +41,7 @@ class WrittenWrongly(DefinitionError):
 
     def __init__(self, *problems: Problem, path: str = "") -> None:
         self.problems = problems
+        self.path = path
         super().__init__("\n".join(problem.at(path) if path else problem.text for problem in problems))
 
 
@@ -71,7 +72,7 @@ class FrontMatter(NamedTuple):
 
 def read_written(name: str, content: bytes) -> Written:
     """Read the content of a file by the ending of its name. Raises WrittenWrongly."""
-    text = _decoded(content)
+    text = decoded(content)
     if name.endswith(".md"):
         from toolwright.catalog.front_matter import read_yaml
 
@@ -81,25 +82,25 @@ def read_written(name: str, content: bytes) -> Written:
     elif name.endswith(".toml"):
         written = Written(_toml(text))
     elif name.endswith(".json"):
-        written = Written(_json(text))
+        written = Written(read_json(text))
     else:
         raise WrittenWrongly(Problem("a definition is a .md, .toml or .json file."))
-    _check_size(written.data)
+    check_size(written.data)
     return written
 
 
 def read_keys(name: str, content: bytes, *, most_bytes: int, most_values: int) -> Written:
     """Read a file that is keys with values and nothing else, JSON or YAML. Raises WrittenWrongly."""
-    text = _decoded(content, most_bytes)
+    text = decoded(content, most=most_bytes)
     if name.endswith((".yaml", ".yml")):
         from toolwright.catalog.front_matter import read_yaml
 
         written = read_yaml(text, most_values=most_values, what="the file")
     elif name.endswith(".json"):
-        written = Written(_json(text))
+        written = Written(read_json(text))
     else:
         raise WrittenWrongly(Problem("the file must be a .json, .yaml or .yml file."))
-    _check_size(written.data, most_values)
+    check_size(written.data, most_values)
     return written
 
 
@@ -114,7 +115,8 @@ def split_front_matter(text: str) -> FrontMatter:
     return FrontMatter(found[1], text[found.end() :].strip())
 
 
-def _decoded(content: bytes, most: int = MOST_BYTES) -> str:
+def decoded(content: bytes, *, most: int = MOST_BYTES) -> str:
+    """Return the text of a file with plain line ends. Raises WrittenWrongly."""
     if len(content) > most:
         raise WrittenWrongly(Problem(f"the file is larger than {most:,} bytes."))
     try:
@@ -142,7 +144,8 @@ def _toml(text: str) -> Mapping[str, Any]:
         raise WrittenWrongly(Problem(f"this is not valid TOML: {problem}.")) from None
 
 
-def _json(text: str) -> Mapping[str, Any]:
+def read_json(text: str) -> Mapping[str, Any]:
+    """Read one JSON object, strictly. Raises WrittenWrongly."""
     try:
         data = json.loads(text, object_pairs_hook=_without_doubles, parse_constant=_refuse_constant)
     except json.JSONDecodeError as problem:
@@ -172,7 +175,7 @@ def _refuse_constant(word: str) -> Any:
 _TOO_DEEP = f"values are nested more than {DEEPEST} deep."
 
 
-def _check_size(data: Mapping[str, Any], most_values: int = MOST_VALUES) -> None:
+def check_size(data: Mapping[str, Any], most_values: int = MOST_VALUES) -> None:
     """Insist on few values, not deeply nested, and on texts that can be stored anywhere."""
     for count, (depth, value) in enumerate(_values(data), 1):
         if count > most_values:

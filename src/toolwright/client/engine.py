@@ -1,14 +1,19 @@
 """The client itself: what an engine can be asked for, one method each."""
 
 import os
-from collections.abc import AsyncGenerator, Iterable, Mapping
-from typing import Any, Self, TypedDict, Unpack
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
+from weakref import WeakSet
 
 from toolwright.client.directories import Assets, Skills
 from toolwright.client.door import Door
 from toolwright.client.events import Event, Events
 from toolwright.client.in_loop import OwnLoop, Pump
 from toolwright.contracts.errors import NotPossible
+
+if TYPE_CHECKING:
+    from toolwright.contracts.models import ModelProvider
+    from toolwright.surfaces.engine import EngineOptions
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 _CLOSED = "this client is closed: make another one"
@@ -50,9 +55,31 @@ class EngineClient:
         self._given = door
         self._door: Door | None = None
         self._loop = OwnLoop()
+        self._pumps: WeakSet[Pump[Event]] = WeakSet()
         self._is_closed = False
         self.skills = Skills(self._asked)
         self.assets = Assets(self._asked)
+
+    @classmethod
+    def local(
+        cls,
+        model: "ModelProvider | str" = "",
+        *,
+        workspace: "str | os.PathLike[str] | None" = None,
+        **more: "Unpack[EngineOptions]",
+    ) -> Self:
+        """Return a client of an engine in this process. The words are those of ``toolwright.Engine``.
+
+        Tools are offered under the names of this API (``read_file``) and sessions kept in memory, unless
+        ``settings`` and ``durable`` say otherwise. It knows turns, replay and questions; the rest a server.
+        """
+        from toolwright.client.local import LocalDoor
+        from toolwright.surfaces.engine import Engine
+
+        given = dict(more.get("settings") or {})
+        more["settings"] = {**given, "tools": {"toolset": "engine", **given.get("tools", {})}}
+        more.setdefault("durable", False)
+        return cls(door=LocalDoor(lambda: Engine(model=model, workspace=workspace, **more)))
 
     # --- turns ----------------------------------------------------------------------------------
 
@@ -63,14 +90,14 @@ class EngineClient:
         that fails later ends with an event ``error``. A broken line is taken up where it broke.
         """
         body = _body(message, task_id, more)
-        return Events(Pump(self._loop, lambda: self._opened.execute(body))).begin()
+        return Events(self._read(lambda: self._opened.execute(body))).begin()
 
     async def aexecute(
         self, message: str = "", *, task_id: str, **more: Unpack[TurnOptions]
     ) -> AsyncGenerator[Event]:
         """The same for a program with an event loop: yields the events as they come."""
         body = _body(message, task_id, more)
-        pump = Pump(self._loop, lambda: self._opened.execute(body))
+        pump = self._read(lambda: self._opened.execute(body))
         try:
             while True:
                 try:
@@ -83,7 +110,7 @@ class EngineClient:
 
     def replay(self, after: int = 0, *, task_id: str | None = None) -> Events:
         """Return what was emitted behind a stamp, of one task or of all; follows turns that still run."""
-        return Events(Pump(self._loop, lambda: self._opened.replay(after, task_id))).begin()
+        return Events(self._read(lambda: self._opened.replay(after, task_id))).begin()
 
     def cancel(self, task_id: str) -> Any:
         """Stop the turn that runs on a task."""
@@ -147,6 +174,8 @@ class EngineClient:
     def close(self) -> None:
         """Let go of everything. Turns go on, and can be read with ``replay``. Safe to repeat."""
         self._is_closed = True  # a generator that begins from now on is told so
+        for pump in list(self._pumps):
+            pump.close()
         door, self._door = self._door, None
         if door is not None:
             self._loop.call(door.close)
@@ -158,11 +187,16 @@ class EngineClient:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
+    def _read(self, make: Callable[[], AsyncGenerator[Event]]) -> Pump[Event]:
+        if self._is_closed:
+            raise NotPossible(_CLOSED)
+        pump = Pump(self._loop, make)
+        self._pumps.add(pump)
+        return pump
+
     @property
     def _opened(self) -> Door:
         """The door, made in the loop that it is used in."""
-        if self._is_closed:
-            raise NotPossible(_CLOSED)
         if self._door is None:
             if self._given is not None:
                 self._door = self._given
@@ -173,6 +207,8 @@ class EngineClient:
         return self._door
 
     def _asked(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        if self._is_closed:
+            raise NotPossible(_CLOSED)
         return self._loop.call(lambda: self._opened.ask(method, path, body=body))
 
 

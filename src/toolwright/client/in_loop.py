@@ -41,10 +41,12 @@ class OwnLoop:
         return await asyncio.wrap_future(self.portal.start_task_soon(ask))
 
     def close(self) -> None:
-        """End the loop. Safe to repeat."""
+        """End the loop, and whatever still waits in it. Safe to repeat."""
         with self._lock:
-            context, self._context, self._portal = self._context, None, None
-        if context is not None:
+            context, portal = self._context, self._portal
+            self._context = self._portal = None
+        if context is not None and portal is not None:
+            portal.call(portal.stop, True)
             context.__exit__(None, None, None)
 
 
@@ -65,9 +67,12 @@ class Pump(Generic[T]):
     def next(self) -> T:
         """Return what comes next. Raises StopIteration at the end, and what the generator raises."""
         try:
-            return self._loop.call(self._taken)
+            if not self._task.done():
+                return self._loop.call(self._taken)
         except _Over:
             pass
+        if self._items:
+            return self._items.popleft()  # what was read before it was closed
         try:
             self._task.result()
         except CancelledError:

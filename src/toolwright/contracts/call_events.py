@@ -213,3 +213,5 @@ class CallEnded(CallEvent):
     view: View | None = None
     duration: float = 0.0
     waited: float = 0.0
+    error: Mapping[str, Any] | None = None
+    """What went wrong, for programs: ``error``, ``message`` and what a tool adds. None where nothing did."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from toolwright.contracts.models import Effort
-from toolwright.contracts.permissions import Mode
+from toolwright.contracts.permissions import Behavior, Mode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +35,66 @@ class ClientToolDefinition:
     name: str
     description: str
     input_schema: Mapping[str, Any]
+
+
+EntryKind = Literal["platform", "skill", "mcp", "extractor"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolEntry:
+    """A tool of a catalog: a name, texts and a schema of its own over work that a reference leads to."""
+
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+    kind: EntryKind = "extractor"
+    """``extractor``: nothing runs; whoever follows the session reads the input."""
+    ref: str = ""
+    """The platform function or the skill; for ``mcp`` server and action with a slash between them."""
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    """Members of the input that the entry decides and the model never sees."""
+    confirm: Literal["", "permission", "cost"] = ""
+    """Why a person is asked before every call; empty where the rules decide."""
+    deprecated: str = ""
+    """Why it should not be used any more; it can still be called."""
+    version: str = "1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CharterRule:
+    """One rule of a charter. All conditions that are given must hold."""
+
+    id: str
+    effect: Behavior
+    tool: str = "*"
+    """A pattern over the names of tools."""
+    paths: tuple[str, ...] = ()
+    """Patterns; one of the paths that the call reaches fits one of them."""
+    argv: tuple[str, ...] = ()
+    """How a command begins that the call would run, word by word; each word is a pattern."""
+    hosts: tuple[str, ...] = ()
+    input: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """By JSON pointer: the values that are meant."""
+    agents: tuple[str, ...] = ()
+    sources: tuple[EntryKind, ...] = ()
+    reason: str = ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it speaks of its tools whatever a call says."""
+        return not (self.paths or self.argv or self.hosts or self.input)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charter:
+    """What an agent may do where everything runs that is neither forbidden, asked about nor risky.
+
+    The rules are heard in the order deny, ask, allow; their order in the file does not count.
+    """
+
+    rules: tuple[CharterRule, ...] = ()
+    hosts: tuple[str, ...] | None = None
+    """Hosts that may be reached unasked; None: all that the network of the session leads to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +162,12 @@ class AgentDefinition:
     """What servers are called by whoever wrote them down, where that is no name that the engine takes."""
     hooks: Mapping[str, Any] = field(default_factory=dict)
     client_tools: tuple[ClientToolDefinition, ...] = ()
+    entries: tuple[ToolEntry, ...] | None = None
+    """Tools of a catalog, in place of the built-in ones; None has those, or what the parent has."""
+    charter: Charter | None = None
+    """Decides in place of rules and mode; None has these, or what the parent has."""
+    side_by_side: bool = False
+    """All calls of one answer run at once, whatever they touch."""
     roster: "tuple[AgentDefinition, ...]" = ()
     """Agents that come along with it; a name here is found before any other."""
     own_rights: bool = False

@@ -98,6 +98,7 @@ __all__ = [
     "PermissionRequested",
     "PermissionsChanged",
     "PreambleChanged",
+    "PromptAnswered",
     "Record",
     "RegistryConflict",
     "ResultsSettled",
@@ -108,6 +109,7 @@ __all__ = [
     "SessionCreated",
     "SessionEnded",
     "SessionTitled",
+    "SkillTakenUp",
     "TaskChanged",
     "ToolsListed",
     "ToolsLoaded",
@@ -144,7 +146,8 @@ class SessionCreated:
     vaults: tuple[str, ...] = ()
     """Ids of the vaults that its credentials come from, the first one first."""
     environment: EnvironmentDefinition | None = None
-    """None: whatever the settings of its project say."""
+    """None: whatever the settings of its project say. In an environment nothing of this machine can be
+    permitted beyond the folder of the session and its mounts."""
     mounts: tuple[Mount, ...] = ()
     """Folders besides the project that it and the agents it starts see."""
 
@@ -330,6 +333,29 @@ class ToolsUnloaded:
 
 
 @value(frozen=True, kw_only=True)
+class SkillTakenUp:
+    """A call brings the instructions of a skill into the conversation."""
+
+    call_id: str
+    name: str
+    digest: str = ""
+    """Of the skill: another text is not the one that stands there."""
+    arguments: str = ""
+    rules: tuple[str, ...] = ()
+    """Allow until a person speaks again."""
+
+
+@value(frozen=True, kw_only=True)
+class PromptAnswered:
+    """A model answered one prompt of a tool, which is no part of the conversation."""
+
+    purpose: str
+    model: str = ""
+    usage: Usage = NO_USAGE
+    cost: float = 0.0
+
+
+@value(frozen=True, kw_only=True)
 class AgentChanged:
     """Its client gave the session other tools or servers; they count from the next run on."""
 
@@ -472,6 +498,8 @@ LoggedEvent = (
     | ToolsListed
     | ToolsLoaded
     | ToolsUnloaded
+    | SkillTakenUp
+    | PromptAnswered
     | Compacted
     | ChildStarted
     | ChildEnded

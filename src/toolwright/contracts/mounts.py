@@ -21,7 +21,7 @@ class Mount:
     """Id of what the folder is a copy of, and is kept in step with; empty where it is a copy of nothing."""
 
 
-class MountKeeper(Protocol):
+class MountsInStep(Protocol):
     """Keeps mounts in step with what they are copies of."""
 
     async def settle(self, workspace: str, session_id: str, mounts: Sequence[Mount]) -> str:

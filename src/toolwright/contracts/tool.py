@@ -333,6 +333,8 @@ class Offered:
     """Every name that resolves: offered, wire, canonical and aliases."""
     fingerprint: str = ""
     """Of the definitions that are sent."""
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """Names of tools that a rule takes away, each with the reason: a call of one is denied, not unknown."""
 
 
 @dataclass(frozen=True)

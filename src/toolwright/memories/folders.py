@@ -15,7 +15,7 @@ from anyio.to_thread import run_sync
 
 from toolwright.contracts.documents import Document
 from toolwright.contracts.errors import NotPossible, ToolFailure, ToolwrightError
-from toolwright.contracts.mounts import Mount, MountKeeper
+from toolwright.contracts.mounts import Mount, MountsInStep
 from toolwright.contracts.ports import Clock
 from toolwright.memories.looking import Kept, Seen, Step, found_in, keep_step, last_step
 from toolwright.memories.rules import UnfitMemory
@@ -181,5 +181,5 @@ def _told(path: str) -> str:
 
 if TYPE_CHECKING:
 
-    def _conforms(folders: MemoryFolders) -> MountKeeper:
+    def _conforms(folders: MemoryFolders) -> MountsInStep:
         return folders

@@ -118,6 +118,6 @@ def _seen(workspace: Workspace, entry: FileInfo, before: Kept | None, now: float
 
 def _stamp(handle: int, now: float) -> Stamp | None:
     info = os.fstat(handle)
-    if abs(now - info.st_mtime) < _FRESH:
+    if abs(now - info.st_ctime) < _FRESH:
         return None
     return (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)

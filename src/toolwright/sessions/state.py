@@ -34,6 +34,7 @@ from toolwright.contracts.events import (
     SessionCreated,
     SessionEnded,
     SessionTitled,
+    SkillTakenUp,
     ToolsListed,
     ToolsLoaded,
     ToolsUnloaded,
@@ -106,6 +107,11 @@ class SessionState:
         self.unused: list[str] = []
         """Those of them that were not called when the conversation was shortened, until they are unloaded."""
         self._called: set[str] = set()
+        self.skills_in_sight: set[tuple[str, str]] = set()
+        """Skills whose instructions the model can read above, by digest and arguments."""
+        self.skill_rules: tuple[str, ...] = ()
+        """What skills allow until a person speaks again."""
+        self._skill_calls: dict[str, SkillTakenUp] = {}
         self.created_at = at
         self.updated_at = at
         self.head = 1
@@ -275,6 +281,11 @@ class SessionState:
         self.listed.clear()
         self.carried.update(name for name in self.loaded if name not in self.named)
         self.unused = [name for name in self.loaded if name in self.carried and name not in self._called]
+        self.skills_in_sight.clear()
+
+    def _skill(self, event: SkillTakenUp) -> None:
+        self._skill_calls[event.call_id] = event
+        self.skill_rules = tuple(dict.fromkeys((*self.skill_rules, *event.rules)))
 
     def _another_agent(self, event: AgentChanged) -> None:
         self.agent = event.agent
@@ -283,6 +294,9 @@ class SessionState:
         self._called.add(event.tool)
         if event.new_cwd:
             self.cwd = event.new_cwd
+        skill = self._skill_calls.pop(event.call_id, None)
+        if skill is not None and event.state == "done":
+            self.skills_in_sight.add((skill.digest, skill.arguments))
 
     def _child_begins(self, event: ChildStarted) -> None:
         known = self.children.get(event.child_id)
@@ -327,8 +341,10 @@ class SessionState:
         self.handed_back, self.returning = event.returned, True
 
     def _taken(self, event: InputTaken) -> None:
-        del event
         self.handed_back = None
+        taken = self.conversation.queue.get(event.input_id)
+        if taken is not None and taken.source == "user":
+            self.skill_rules = ()
 
     def _titled(self, event: SessionTitled) -> None:
         self.title = event.title
@@ -347,6 +363,7 @@ class SessionState:
         ToolsListed: _tools_listed,
         ToolsLoaded: _tools_loaded,
         ToolsUnloaded: _tools_unloaded,
+        SkillTakenUp: _skill,
         Compacted: _shortened,
         CallEnded: _call_over,
         CallWaiting: _waits,

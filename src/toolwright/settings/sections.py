@@ -185,6 +185,12 @@ class ContextFileSettings(_Section):
     max_chars: int = Field(default=40_000, ge=0)
 
 
+class SkillSettings(_Section):
+    enabled: bool = True
+    disabled: tuple[str, ...] = ()
+    """Names of skills that are not there."""
+
+
 class TimeoutSettings(_Section):
     """Seconds to wait for a provider. Null: as it is usually done."""
 
@@ -253,6 +259,8 @@ class Settings(_Section):
     agent: str = Field(default="main", min_length=1)
     model: str = ""
     fallback_model: str = ""
+    light_model: str = ""
+    """For small jobs, such as skills that ask a model; empty: the session's own."""
     models: ModelSettings = ModelSettings()
     effort: Effort = "off"
     max_tokens: Count | None = None
@@ -261,6 +269,7 @@ class Settings(_Section):
     compaction: CompactionSettings = CompactionSettings()
     children: ChildSettings = ChildSettings()
     context_files: ContextFileSettings = ContextFileSettings()
+    skills: SkillSettings = SkillSettings()
     data_dir: str = ""
     permissions: PermissionSettings = PermissionSettings()
     tools: ToolSettings = ToolSettings()

@@ -25,6 +25,8 @@ from toolwright.surfaces.approving import Approve, as_answer
 if TYPE_CHECKING:
     from toolwright.contracts.events import Event
     from toolwright.contracts.hooks import Hook
+    from toolwright.contracts.models import ModelProvider
+    from toolwright.contracts.skills import Skill
     from toolwright.contracts.tool import Offered
     from toolwright.tool_calls.batch import BatchResult
     from toolwright.wiring import House
@@ -37,7 +39,9 @@ class Toolbox:
 
     ``tools`` holds tools, or names of built-in tools. Nothing is allowed that a rule, a promise of the tool
     or ``approve`` does not allow. ``workspace`` is the folder that built-in tools work in, by default the
-    current one; tools of your own alone get an empty one. The box is built at the first call.
+    current one; tools of your own alone get an empty one. ``skills`` are folders of skills, or skills that
+    you have read: each is a tool, and those that ask a model ask ``model``. The box is built at the first
+    call.
     """
 
     def __init__(
@@ -54,8 +58,12 @@ class Toolbox:
         hooks: "Sequence[Hook]" = (),
         toolset: str = "default",
         settings: Mapping[str, Any] | None = None,
+        skills: "Iterable[str | os.PathLike[str] | Skill]" = (),
+        model: "ModelProvider | str" = "",
     ) -> None:
         given = tuple(tools)
+        self._skills = tuple(skills)
+        self._model = model
         self._tools = tuple(tool for tool in given if not isinstance(tool, str))
         self._builtins = tuple(name for name in given if isinstance(name, str))
         self._workspace = workspace if workspace is not None or not self._builtins else "."
@@ -118,6 +126,7 @@ class Toolbox:
     def _build(self) -> "House":
         from toolwright.settings import load
         from toolwright.wiring import Wanted, build
+        from toolwright.wiring.skills import LoneAsker, as_tools
 
         folder = os.path.realpath(tempfile.mkdtemp(prefix="toolwright-"))
         # A box that nobody closes takes its folder with it when it goes.
@@ -127,8 +136,11 @@ class Toolbox:
         if self._workspace is None:
             os.mkdir(workspace)
         loaded = load(workspace, environ=dict(os.environ), cli=self._settings, read_files=False)
+        asker = LoneAsker(loaded, self._model)
         wanted = Wanted(
             session_dir=session_dir,
+            skills=as_tools(self._skills),
+            helper=asker,
             tools=self._tools,
             builtins=self._builtins,
             session=new_id("box"),
@@ -138,6 +150,7 @@ class Toolbox:
             bypass_enabled=self._bypass,
         )
         house = build(loaded, wanted)
+        house.ports.stack.push_async_callback(asker.close)
         for notice in house.notices:
             log.warning(notice)
         if self._bypass and house.in_force.policy.mode != "bypassPermissions":

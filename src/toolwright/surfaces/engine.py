@@ -30,6 +30,7 @@ from toolwright.surfaces.session import Observe, OpenEngine, RunResult, Session
 
 if TYPE_CHECKING:
     from toolwright.contracts.hooks import Hook
+    from toolwright.contracts.skills import Skill
     from toolwright.settings import Loaded
     from toolwright.wiring.works import Works
 
@@ -54,6 +55,7 @@ class EngineOptions(TypedDict, total=False):
     mcp_servers: Mapping[str, Any]
     elicit: Elicit | None
     vaults: Sequence[str]
+    skills: "Iterable[str | os.PathLike[str] | Skill]"
     settings: Mapping[str, Any] | None
     durable: bool
     store: EventStore | None
@@ -69,7 +71,8 @@ class Engine:
     Without ``approve`` nothing is allowed that would have to be asked; with ``answers_later`` such calls wait
     until somebody answers. ``mcp_servers`` holds MCP servers by name, written as in ``.mcp.json``, or server
     objects of the package mcp; ``elicit`` answers what they want from a person. ``vaults`` names the vaults
-    whose credentials they are shown, instead of those of the settings. ``durable=False`` keeps sessions in
+    whose credentials they are shown, instead of those of the settings. ``skills`` are folders of skills, or
+    skills that you have read, besides those of the project and its user. ``durable=False`` keeps sessions in
     memory; a ``store`` of your own stays open.
     """
 
@@ -90,6 +93,7 @@ class Engine:
         mcp_servers: Mapping[str, Any] = NO_SERVERS,
         elicit: Elicit | None = None,
         vaults: Sequence[str] = (),
+        skills: "Iterable[str | os.PathLike[str] | Skill]" = (),
         settings: Mapping[str, Any] | None = None,
         durable: bool = True,
         store: EventStore | None = None,
@@ -108,6 +112,7 @@ class Engine:
         self._mcp_servers = dict(mcp_servers)
         self._elicitor = Elicitors(elicit) if elicit is not None else None
         self._vaults = tuple(vaults)
+        self._skills = tuple(skills)
         self._settings = with_rules(
             settings or {}, allow=allow, ask=ask, deny=deny, mode=mode, toolset="default"
         )
@@ -247,6 +252,7 @@ class Engine:
         return notices if self._workspace is None else (*notices, *context_files(loaded).notices)
 
     async def _works(self, loaded: "Loaded") -> "Works":
+        from toolwright.wiring.skills import skills_given
         from toolwright.wiring.works import WorksWanted, open_works
 
         wanted = WorksWanted(
@@ -259,6 +265,7 @@ class Engine:
             mcp_servers=self._mcp_servers,
             elicitor=self._elicitor,
             named_vaults=self._vaults,
+            skills=await asyncio.to_thread(skills_given, self._skills),
             can_ask=self._can_ask,
             bypass_enabled=self._bypass,
             bare=self._workspace is None,

@@ -7,6 +7,7 @@ from typing import Final
 
 from toolwright.contracts.errors import SettingsError
 from toolwright.settings import Loaded, load
+from toolwright.surfaces.engine_variables import data_folder_of, spoken
 
 LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 
@@ -25,6 +26,10 @@ class Serving:
     """Further names under which it is reached; ``*`` is any."""
     behind_proxy: bool = False
     """What stands in front of it speaks TLS."""
+    catalog: str = ""
+    """The directory of its catalog; by default ``$CATALOG_DIR``, else the one that comes along."""
+    watch: bool = False
+    """It reads the catalog anew when a file of it changes."""
     grace: float = 10.0
     """Seconds that runs have when the server ends."""
 
@@ -33,6 +38,9 @@ def data_folder(serving: Serving) -> str:
     """Return the folder a server keeps everything in."""
     if serving.data or serving.environ.get("TOOLWRIGHT_HOME"):
         return os.path.realpath(serving.data or serving.environ["TOOLWRIGHT_HOME"])
+    named = data_folder_of(serving.environ)
+    if named:
+        return os.path.realpath(named)
     share = serving.environ.get("XDG_DATA_HOME") or os.path.join(
         serving.environ.get("HOME") or "/", ".local", "share"
     )
@@ -47,8 +55,8 @@ def settings_of(serving: Serving) -> Loaded:
     except OSError as problem:
         raise SettingsError(f"{folder} cannot be made: {problem.strerror}.") from problem
     chosen = {"model": serving.model, "models": {"names": {"*": serving.model}}} if serving.model else {}
-    spoken = {"data_dir": folder, **chosen}
-    return load(folder, environ=serving.environ, cli=spoken)
+    said = {**spoken(serving.environ), **chosen, "data_dir": folder}
+    return load(folder, environ=serving.environ, cli=said)
 
 
 def refuse_unsafe(serving: Serving) -> None:

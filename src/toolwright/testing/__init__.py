@@ -26,7 +26,7 @@ from toolwright.backends.search.scripted import ScriptedSearch
 from toolwright.backends.storage.memory import MemoryEvents
 from toolwright.contracts.tool import CallContext
 from toolwright.testing.event_store import check_event_store
-from toolwright.testing.shelf import MemoryShelf
+from toolwright.testing.shelf import MemoryShelf, MemorySkills
 from toolwright.testing.upstream import FakeUpstream, refusing_url
 from toolwright.tools.services import Services
 from toolwright.workspaces.network import NetworkGate
@@ -44,6 +44,7 @@ __all__ = [
     "MemoryProcess",
     "MemorySandbox",
     "MemoryShelf",
+    "MemorySkills",
     "MemoryWebSocket",
     "MemoryWebSockets",
     "RecordingModel",

@@ -111,7 +111,7 @@ def _spellings(value: str) -> set[str]:
     found |= {_ESCAPED.sub(lambda mark: mark.group().lower(), spelling) for spelling in found}
     written = json.dumps(value)[1:-1]
     found |= {written, written.replace("/", "\\/"), json.dumps(written)[1:-1]}
-    found |= {json.dumps(value, ensure_ascii=False)[1:-1], escape(value)}
+    found |= {json.dumps(value, ensure_ascii=False)[1:-1], escape(value), repr(value)[1:-1]}
     for shift in range(3):
         for encoded in (base64.b64encode(bytes(shift) + raw), base64.urlsafe_b64encode(bytes(shift) + raw)):
             found.add(_own_part(encoded.decode("ascii"), shift, len(raw)))

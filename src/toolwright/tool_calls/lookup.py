@@ -16,6 +16,8 @@ def found(offered: Offered, name: str, *, loads: bool = False) -> OfferedTool | 
     ``loads`` says that a tool known by its name alone is loaded by being called.
     """
     tool = offered.names.get(name)
+    if tool is None and name in offered.refused:
+        return texts.tool_refused(name, offered.refused[name])
     if tool is None:
         return texts.unknown_tool(name[:_LONGEST_NAME], near_names(offered, name[:_LONGEST_NAME]))
     if tool.tool.spec.unavailable:

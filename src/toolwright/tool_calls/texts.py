@@ -80,6 +80,11 @@ def unknown_tool(name: str, near: Sequence[str]) -> Failed:
     return Failed("unknown_tool", f"There is no tool named {name!r}.", hint=hint)
 
 
+def tool_refused(name: str, why: str) -> Failed:
+    """A rule takes the tool away, whatever it is called with."""
+    return Failed("permission_denied", f"{name} may not be used here: {why}.", hint=_OTHER_WAY)
+
+
 def tool_not_loaded(name: str) -> Failed:
     """The tool exists, but its definition was not given to the model yet."""
     return Failed(

@@ -14,6 +14,8 @@ SEARCH: Final = "tool_search"
 """The tool that loads the others; without it nothing is deferred."""
 CALLER: Final = "call_tool"
 """The tool that calls others by their names, where the list of tools must never change."""
+WAITING: Final = "wait_for_mcp_servers"
+"""Of use only without a search, which waits for servers itself."""
 OWN: Final = frozenset({SEARCH, CALLER})
 """Tools that are there for the others: offered when they are of use, whatever else is."""
 MOST_ASIDE: Final = 10_000

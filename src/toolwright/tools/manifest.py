@@ -38,6 +38,8 @@ MANIFEST: tuple[Entry, ...] = (
     Entry("file_search", "discovery"),
     Entry("tool_search", "discovery"),
     Entry("call_tool", "discovery"),
+    Entry("skill", "discovery", feature="skills"),
+    Entry("skill_search", "discovery", feature="skills"),
     Entry("git_log"),
     Entry("git_status"),
     Entry("bash"),

@@ -144,13 +144,13 @@ def _add_alias(
 
 
 def _check_wire_names(kept: dict[str, Tool], conflicts: list[RegistryConflict]) -> None:
-    """Names that are one on the wire: an error, except that a tool of a server gives way."""
+    """Names that are one on the wire: an error, except that tools of servers and skills give way."""
     seen: dict[str, Tool] = {}
     for tool in list(kept.values()):
         holder = seen.setdefault(_on_the_wire(tool), tool)
         if holder is tool:
             continue
-        if tool.spec.source != "mcp":
+        if tool.spec.source not in {"mcp", "skill"}:
             raise DefinitionError(f"{holder.spec.name!r} and {tool.spec.name!r} are one name on the wire")
         del kept[tool.spec.name]
         conflicts.append(_conflict(tool.spec.name, holder, tool))

@@ -7,6 +7,7 @@ from typing import Any
 from toolwright.contracts.children import ChildRuns
 from toolwright.contracts.mcp_servers import McpServers
 from toolwright.contracts.network import Egress, SearchBackend, WebSockets
+from toolwright.contracts.notes import NoteBook
 from toolwright.contracts.ports import (
     BackgroundWork,
     BlobStore,
@@ -17,6 +18,7 @@ from toolwright.contracts.ports import (
     Secrets,
     TaskHooks,
 )
+from toolwright.contracts.skills import SkillShelf
 from toolwright.contracts.tool_search import ToolShelf
 
 
@@ -45,6 +47,8 @@ class Services:
     shelf: ToolShelf | None = None
     """Tools that a model knows only by their names; None where all are loaded."""
     """None where there are no sessions."""
+    skills: SkillShelf | None = None
+    """The skills of the session; None where there are none."""
     repository: str = ""
     """The folder of git behind a work tree; empty where the session works in the repository itself."""
     unprotected: Sandbox | None = None
@@ -55,6 +59,8 @@ class Services:
     """Sections of the settings that belong to tools: ``bash``, ``network`` …"""
     mcp: McpServers | None = None
     """The MCP servers of the session; None where none are set up."""
+    notes: NoteBook | None = None
+    """Notes of the workspace that outlive a session; None where none are kept."""
     cwd: Callable[[], str] = _nowhere
     """Where relative paths start right now, for promises made before a call has a workspace; may be empty."""
     on_disk: Callable[[str], str] = str

@@ -72,6 +72,7 @@ TOOLSETS: Mapping[str, Toolset] = MappingProxyType(
                 mcp="dotted",
             ),
             Toolset("harness", others="pascal"),
+            Toolset("catalog", others="absent", mcp="dotted"),
             Toolset(
                 "workspace",
                 names=_kept(
@@ -100,7 +101,7 @@ TOOLSETS: Mapping[str, Toolset] = MappingProxyType(
     }
 )
 """The toolsets that are shipped. ``workspace`` lists tools of its own and offers none of the others;
-``nothing`` leaves only tools from elsewhere."""
+``nothing`` leaves only tools from elsewhere, ``catalog`` entries of a catalog and tools of servers."""
 
 
 def toolset(name: str) -> Toolset:

@@ -18,6 +18,7 @@ from toolwright.tools.registry import PRECEDENCE, Registry
 from toolwright.tools.toolsets import TOOLSETS, Toolset
 
 Removed = Callable[[ToolSpec, str], bool]
+Refused = Callable[[ToolSpec, str], str]
 
 _MARK = re.compile(r"\{tool:([A-Za-z0-9_.-]+)\}")
 _BLANK_LINES = re.compile(r"\n{3,}")
@@ -30,12 +31,20 @@ def nothing_removed(spec: ToolSpec, name: str) -> bool:
     return False
 
 
+def nothing_refused(spec: ToolSpec, name: str) -> str:
+    """Refuse nothing."""
+    del spec, name
+    return ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
     """What narrows the offer. Names may be canonical names, aliases, offered names or patterns of them."""
 
     removed: Removed = nothing_removed
     """Deny rules without content, asked with the spec and the name it would be offered under."""
+    refused: Refused = nothing_refused
+    """Why a tool is not offered though the model may hear of it when it calls it; nothing for the others."""
     only: Collection[str] | None = None
     disabled: Collection[str] = ()
     deferred: frozenset[str] = frozenset()
@@ -91,8 +100,21 @@ def offer(
         groups[_group(tool.tool.spec, selection.appended)].append(_definition(tool))
     first, second, third = (",".join(group).encode() for group in groups)
     payload = b"[" + b",".join(group for group in (first, second, third) if group) + b"]"
-    result = Offered(tools, _names(tools), _fingerprint(sent))
+    result = Offered(tools, _names(tools), _fingerprint(sent), _refused(registry, toolset, selection))
     return Offer(result, payload, (first, second, third), tuple(conflicts))
+
+
+def _refused(registry: Registry, toolset: Toolset, selection: Selection) -> Mapping[str, str]:
+    """Every name of the tools that are refused, with the reason."""
+    if selection.refused is nothing_refused:
+        return {}
+    found: dict[str, str] = {}
+    for tool in registry.tools:
+        name = toolset.offered_name(tool.spec)
+        why = selection.refused(tool.spec, name) if name is not None else ""
+        if name is not None and why:
+            found |= dict.fromkeys((name, naming.wire_name(name), tool.spec.name), why)
+    return MappingProxyType(found)
 
 
 def kept(registry: Registry, toolset: Toolset, selection: Selection) -> tuple[ToolSpec, ...]:
@@ -121,6 +143,8 @@ def _named(
 
 def _left_out(spec: ToolSpec, name: str, selection: Selection) -> bool:
     if selection.only is not None and spec.source != "runtime" and not listed(spec, name, selection.only):
+        return True
+    if selection.refused(spec, name):
         return True
     return listed(spec, name, selection.disabled) or selection.removed(spec, name)
 

@@ -26,6 +26,7 @@ from toolwright.contracts.events import (
     ModelChosen,
     PermissionsChanged,
     PreambleChanged,
+    PromptAnswered,
     ResultsSettled,
     RunEnded,
     RunStarted,
@@ -353,6 +354,12 @@ class Conversation:
         self._lately.asked(event.usage, event.cost, rounds=0)
         self._total.asked(event.usage, event.cost, rounds=0)
 
+    def _prompt_answered(self, event: PromptAnswered, at: float) -> None:
+        """A question outside the conversation costs like one of it."""
+        del at
+        self._lately.asked(event.usage, event.cost)
+        self._total.asked(event.usage, event.cost)
+
     _TAKEN_BY: ClassVar[Mapping[type, Callable[..., None]]] = {
         ModelAsked: _asked,
         ModelAnswered: _answered_with,
@@ -365,6 +372,7 @@ class Conversation:
         InputTaken: _take,
         InputDropped: _drop,
         Compacted: _compacted,
+        PromptAnswered: _prompt_answered,
         PermissionsChanged: _permissions_changed,
         PreambleChanged: _preamble,
         ToolsListed: _listed,

@@ -9,6 +9,7 @@ import anyio
 
 from toolwright.contracts.definitions import NO_LIMITS, RunLimits
 from toolwright.contracts.events import LiveDelta, LoggedEvent, RunEndKind
+from toolwright.contracts.mcp_servers import McpServers
 from toolwright.contracts.models import Effort, ModelProfile, ModelProvider, Preamble
 from toolwright.contracts.ports import BlobStore, Clock
 from toolwright.contracts.tool import Offered
@@ -185,6 +186,8 @@ class TurnParts:
     """Seconds that a run waits for its client's results before it ends waiting."""
     news: anyio.Event = field(default_factory=anyio.Event)
     """Set when somebody answers while no call is at work."""
+    servers: McpServers | None = None
+    """Whose prompts a person can take."""
     stopper: Stopper = field(init=False)
     batch: Batch | None = None
     """The calls that are at work, for answers that come meanwhile."""

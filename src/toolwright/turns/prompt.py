@@ -44,6 +44,21 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PromptSkills:
+    """What is told of skills."""
+
+    listing: str = ""
+    """Those that the model may take up, one on a line."""
+    reader: str = ""
+    """The tool it takes them up with, as it is offered."""
+    starting: Sequence[tuple[str, str]] = ()
+    """Names and instructions of those that the agent starts with."""
+
+
+NO_PROMPT_SKILLS = PromptSkills()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PromptInputs:
     """All that a system prompt is made of."""
 
@@ -52,6 +67,7 @@ class PromptInputs:
     """None for a session that works in no project."""
     tool_sections: Sequence[str] = ()
     """What tools want said about them beyond their descriptions, in the order in which they are offered."""
+    skills: PromptSkills = NO_PROMPT_SKILLS
     context: ContextFiles = _NO_FILES
     limits: RunLimits = NO_LIMITS
     """Those in force, not only those of the agent."""
@@ -64,9 +80,9 @@ class PromptInputs:
 def system_parts(inputs: PromptInputs) -> tuple[str, ...]:
     """Return the parts of the prompt: what all sessions share first, what changes most easily last.
 
-    Identity, rules of work, whom a child works for, what tools say, the agent's own instructions, the
-    skills, surroundings, folders, context files, limits. Instructions that replace the prompt stand for the
-    first two.
+    Identity, rules of work, whom a child works for, what tools say, the agent's own instructions, skills,
+    surroundings, folders, context files, limits. Instructions that replace the prompt stand for the first
+    two.
     No part is empty.
     """
     agent = inputs.agent
@@ -78,6 +94,7 @@ def system_parts(inputs: PromptInputs) -> tuple[str, ...]:
         "\n\n".join(section.strip() for section in inputs.tool_sections if section.strip()),
         "" if replaced or not own else f"# Your instructions\n\n{own}",
         _skills(agent.skill_folders),
+        _listed_skills(inputs.skills),
         _surroundings(inputs.surroundings) if inputs.surroundings is not None else "",
         _mounts(inputs),
         _context(inputs.context),
@@ -122,6 +139,15 @@ def _mounts(inputs: PromptInputs) -> str:
         about = f": {_one_line(mount.about)}" if mount.about else ""
         lines.append(f"- {_one_line(mount.path)} ({access}){about}")
     return "\n".join(lines)
+
+
+def _listed_skills(skills: PromptSkills) -> str:
+    blocks = [f'<skill name="{name}">\n{text}\n</skill>' for name, text in skills.starting]
+    if skills.starting:
+        blocks.insert(0, part_text("starting_skills"))
+    if skills.listing:
+        blocks += [part_text("listed_skills").replace("{reader}", skills.reader), skills.listing]
+    return "\n\n".join(["# Skills", *blocks]) if blocks else ""
 
 
 def _one_line(text: str) -> str:

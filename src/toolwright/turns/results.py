@@ -1,5 +1,6 @@
 """Results of calls as events of the log, and back (pure)."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from toolwright.contracts.content import Content, text_of
@@ -45,7 +46,21 @@ def ended(result: CallResult) -> CallEnded:
         view=result.view,
         duration=result.duration,
         waited=result.waited_for_person,
+        error=error_of(failed) if failed is not None else None,
     )
+
+
+def error_of(failed: Failed) -> Mapping[str, Any]:
+    """Return a failure as a program reads it; an object that the tool itself returned stays what it was."""
+    own = failed.data
+    if isinstance(own, Mapping) and isinstance(own.get("error"), str):
+        return own
+    said: dict[str, Any] = {"error": failed.code, "message": failed.message}
+    if failed.hint:
+        said["hint"] = failed.hint
+    if failed.retry_after is not None:
+        said["retry_after"] = failed.retry_after
+    return said
 
 
 def _state(failed: Failed | None) -> CallEndState:

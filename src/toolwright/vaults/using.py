@@ -8,6 +8,7 @@ from toolwright.contracts.network import Egress
 from toolwright.contracts.ports import Clock
 from toolwright.contracts.vaults import Credential, CredentialUse, SecretParts, VaultError
 from toolwright.vaults.addresses import host_of
+from toolwright.vaults.renewals import Renewals
 from toolwright.vaults.renewing import renewed
 from toolwright.vaults.service import Vaults
 
@@ -32,6 +33,7 @@ class VaultCredentials:
         clock: Clock,
         record: Record,
         watch: Watch,
+        renewals: Renewals | None = None,
     ) -> None:
         """``record`` keeps each use and may raise EngineFault: then nothing is handed out. ``watch`` is told
         of every value before it is used, so that it is found in texts from then on."""
@@ -41,6 +43,7 @@ class VaultCredentials:
         self._clock = clock
         self._record = record
         self._watch = watch
+        self._renewals = renewals or Renewals()
 
     async def headers(self, server_url: str) -> Mapping[str, str]:
         """Return what to send to this server now."""
@@ -86,6 +89,9 @@ class VaultCredentials:
 
     async def _renewed(self, stale: Credential) -> Credential:
         """Renew a token once, however many ask: who comes second finds it renewed."""
+        return await self._renewals.carried_out(self._renewing(stale))
+
+    async def _renewing(self, stale: Credential) -> Credential:
         async with self._vaults.store.alone(stale.credential_id):
             now = await self._vaults.credential(stale.credential_id)
             if now != stale and not _is_over(now, self._clock.now()):

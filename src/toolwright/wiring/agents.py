@@ -1,6 +1,7 @@
 """The agents of a project, and what is wrong with them beyond how they are written."""
 
 import difflib
+import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -21,6 +22,7 @@ from toolwright.tools.toolsets import toolset
 from toolwright.wiring.house import MAIN_AGENT, describe_builtins
 from toolwright.wiring.policy import known_names
 from toolwright.wiring.ports import SessionPorts
+from toolwright.wiring.skills import project_skills
 
 _FROM_ELSEWHERE = ("mcp.", "mcp__", "skill.")
 
@@ -60,6 +62,7 @@ class AgentChecks:
             *self._tools("disallowed_tools", definition.disallowed_tools),
             *self._toolset(definition.toolset),
             *self._known_agents(definition.agents or ()),
+            *self._known_skills(definition),
             *self._hooks(definition.hooks),
         )
 
@@ -99,6 +102,17 @@ class AgentChecks:
                 near = difflib.get_close_matches(name, self._agents, n=1)
                 hint = f"Did you mean {near[0]!r}?" if near else "See: toolwright agents list."
                 yield Finding("warning", f"'agents': there is no agent {name!r}. {hint}")
+
+    def _known_skills(self, definition: AgentDefinition) -> Iterator[Finding]:
+        known = project_skills(self._loaded, definition).all if definition.skills else ()
+        names = {skill.name for skill in known}
+        folders = {os.path.basename(skill.folder): skill.name for skill in known}
+        for written in definition.skills:
+            name = os.path.basename(written.rstrip("/"))
+            if name not in names and name not in folders:
+                near = difflib.get_close_matches(name, names, n=1)
+                hint = f"Did you mean {near[0]!r}?" if near else "See: toolwright skills list."
+                yield Finding("warning", f"'skills': there is no skill {written!r}. {hint}")
 
     def _hooks(self, written: Mapping[str, Any]) -> Iterator[Finding]:
         try:

@@ -22,6 +22,7 @@ from toolwright.settings import Loaded
 from toolwright.tool_calls.credentials import Masking
 from toolwright.tool_calls.redaction import scrubbed
 from toolwright.tools.mcp.guests import occasion_now
+from toolwright.vaults.renewals import Renewals
 from toolwright.vaults.service import Vaults
 from toolwright.vaults.using import VaultCredentials
 from toolwright.wiring.ports import SessionPorts
@@ -42,6 +43,7 @@ class SessionCredentials:
     egress: Egress
     clock: Clock
     record: Record
+    renewals: Renewals
     masking: Masking
     """Finds what was shown in texts. All sessions that use the same vaults have the same one."""
 
@@ -74,6 +76,7 @@ class SessionCredentials:
             clock=self.clock,
             record=record,
             watch=self.masking.watch,
+            renewals=self.renewals,
         )
 
     async def _recorded(self, server: str, use: CredentialUse) -> None:
@@ -118,12 +121,14 @@ class EngineCredentials:
         self._named = tuple(named)
         self._opened: Vaults | None = vaults
         self._opening = asyncio.Lock()
+        self._renewals = Renewals()
         self._ports = SessionPorts(loaded, loaded.data_folder, None)
         self._maskings: WeakValueDictionary[tuple[str, ...], Masking] = WeakValueDictionary()
         self._stack.push_async_callback(self._ports.stack.aclose)
 
     async def close(self) -> None:
-        """Let go of what was opened. Safe to repeat."""
+        """Let renewals end, then let go of what was opened. Safe to repeat."""
+        await self._renewals.settled()
         await self._stack.aclose()
 
     async def chosen(self) -> tuple[str, ...]:
@@ -152,6 +157,7 @@ class EngineCredentials:
             egress=self._ports.egress,
             clock=self._clock,
             record=record,
+            renewals=self._renewals,
             masking=self._maskings.setdefault((created.workspace, *ids), Masking()),
         )
 

@@ -6,9 +6,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from toolwright.contracts.definitions import AgentDefinition, EnvironmentDefinition
-from toolwright.contracts.events import ServerChanged
+from toolwright.contracts.events import InputAccepted, PackagesInstalled, ServerChanged
+from toolwright.contracts.ids import new_id
+from toolwright.sessions.journal import Journal
 from toolwright.settings import Loaded
-from toolwright.wiring.packages import with_packages
+from toolwright.wiring.house import House
+from toolwright.wiring.packages import Installing, told, with_packages
+from toolwright.wiring.rights import Member
 from toolwright.workspaces.network import host_matches
 
 
@@ -60,3 +64,30 @@ def reachable(
         why = f"The environment does not let the session reach {host}: it is not among its hosts."
         refused.append(ServerChanged(name=name, status="failed", reason=why))
     return (replace(agent, mcp_servers=kept), tuple(refused)) if refused else (agent, ())
+
+
+def reaching(line: tuple[Member, ...], journal: Journal) -> tuple[Member, ...]:
+    """Leave out the servers that the environment keeps the session from, and say so."""
+    agent, refused = reachable(line[-1].agent, journal.state.created.environment)
+    for event in refused:
+        journal.record(event)
+    return (*line[:-1], replace(line[-1], agent=agent)) if refused else line
+
+
+async def install(environment: EnvironmentDefinition, folder: str, house: House, journal: Journal) -> None:
+    """Install the packages of the environment; what is missing then is told to client and model."""
+    missing: list[PackagesInstalled] = []
+    installing = Installing(
+        environment=environment,
+        folder=folder,
+        sandbox=house.ports.sandbox,
+        settings=house.loaded.settings.packages,
+    )
+    async for event in installing.results():
+        journal.record(event)
+        missing += [event] if event.problem else []
+    if missing:
+        news = InputAccepted(
+            input_id=new_id("input"), content=told(missing), source="notification", quiet=True
+        )
+        journal.record(news)

@@ -3,7 +3,6 @@
 import logging
 import os
 import random
-import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -12,21 +11,21 @@ from anyio.to_thread import run_sync
 
 from toolwright.backends.blobs.files import FileBlobs
 from toolwright.catalog.context_files import ContextFiles
-from toolwright.contracts.definitions import ClientToolDefinition, EnvironmentDefinition
+from toolwright.catalog.skill_folders import KnownSkills, known_skills
+from toolwright.contracts.definitions import AgentDefinition, ClientToolDefinition
 from toolwright.contracts.errors import EngineFault, SettingsError, ToolwrightError
 from toolwright.contracts.events import (
     CredentialUsed,
-    InputAccepted,
     LoggedEvent,
-    PackagesInstalled,
     PermissionsChanged,
 )
 from toolwright.contracts.hooks import Hook
-from toolwright.contracts.ids import new_id
 from toolwright.contracts.models import ModelProfile
-from toolwright.contracts.mounts import Mount, MountKeeper
+from toolwright.contracts.mounts import Mount, MountsInStep
+from toolwright.contracts.notes import NoteStore
 from toolwright.contracts.permissions import ApprovalAnswer, ApprovalRequest, RuleChange
 from toolwright.contracts.ports import Clock
+from toolwright.contracts.skills import Skill
 from toolwright.contracts.tool import Offered, Tool
 from toolwright.sessions.budgets import narrower
 from toolwright.sessions.children import Children
@@ -42,18 +41,18 @@ from toolwright.tools.custom import ClientTool
 from toolwright.tools.deferring import read_when
 from toolwright.tools.mcp.servers import SessionServers
 from toolwright.turns.call_log import CallLog
-from toolwright.turns.limits import call_quotas
+from toolwright.turns.limits import call_quotas, exceeded
 from toolwright.turns.parts import Compaction, ModelLookup, TurnParts
-from toolwright.turns.prompt import PromptInputs, Surroundings
+from toolwright.turns.prompt import PromptInputs
 from toolwright.turns.retrying import Retries
 from toolwright.wiring import seen_files
 from toolwright.wiring.agents import project_agents
 from toolwright.wiring.context import context_files
 from toolwright.wiring.credentials import EngineCredentials, SessionCredentials
-from toolwright.wiring.environments import in_environment, reachable
+from toolwright.wiring.environments import in_environment, install, reaching
 from toolwright.wiring.house import House, Wanted, build
 from toolwright.wiring.mcp import EngineServers
-from toolwright.wiring.packages import Installing, packages_folder, told, variables
+from toolwright.wiring.packages import packages_folder, variables
 from toolwright.wiring.ports import RESULTS
 from toolwright.wiring.preambles import is_same, plain_preamble, preamble_of, search_of
 from toolwright.wiring.rights import Member, below
@@ -61,8 +60,10 @@ from toolwright.wiring.sampling import Used
 from toolwright.wiring.server_door import ServerDoor
 from toolwright.wiring.settling_mounts import settling
 from toolwright.wiring.shelf import Manner, Shelf
+from toolwright.wiring.skills import PromptAsker, SessionSkills, project_skills, without_rules_of_skills
 from toolwright.wiring.staff import HouseStaff
 from toolwright.wiring.storage import session_folder
+from toolwright.wiring.surroundings import surroundings
 
 log = logging.getLogger(__name__)
 
@@ -113,10 +114,13 @@ class Furnishing:
     door: SessionsDoor = field(default_factory=SessionsDoor)
     servers: EngineServers = field(default_factory=EngineServers)
     credentials: EngineCredentials
+    skills: tuple[Skill, ...] = ()
+    """Those that the program brings."""
+    notes: NoteStore | None = None
     used: Used = field(default_factory=Used)
     """How often MCP servers asked a model."""
     validators: Validators = field(default_factory=Validators)
-    keeper: MountKeeper | None = None
+    in_step: MountsInStep | None = None
     """Keeps mounts in step with what they are copies of."""
 
     async def __call__(self, journal: Journal) -> "Furniture":
@@ -128,28 +132,33 @@ class Furnishing:
         line = tuple(_member(base, one, mounts) for one in (*above, state))
         packages = packages_folder(line[0].session_dir)
         loaded = in_environment(base, state.created.environment, state.agent, packages=packages)
-        line = _reaching(line, journal)
+        line = reaching(line, journal)
         staff = await self._staff(loaded, state, line)
         shelf = self._shelf(loaded, journal)
         door = self._server_door(loaded, journal, (above[0] if above else state).session_id)
         servers = await self.servers.of_session(loaded, line[-1].agent, door.given)
         door.credentials = await self._credentials(journal, servers)
+        skills = SessionSkills(await self._known_skills(loaded, line[-1].agent), journal)
+        asker = self._asker(loaded, journal)
         wanted = self._wanted(journal, line, self._children(state, staff), shelf)
         environment = state.created.environment
         env = variables(packages, environment.packages) if environment is not None else {}
+        wanted = replace(wanted, skills=skills, helper=asker, env=env)
         masking = door.credentials.masking if door.credentials is not None else None
-        hooks = (*self.hooks, *settling(self.keeper, (above[0] if above else state).created))
-        house = build(loaded, replace(wanted, servers=servers, masking=masking, hooks=hooks, env=env))
+        hooks = (*self.hooks, *settling(self.in_step, (above[0] if above else state).created))
+        house = build(loaded, replace(wanted, servers=servers, masking=masking, hooks=hooks))
         _scrub(journal, house)
         if staff is not None:
             staff.rights_of = lambda member: below(house.ground, house.line.own, member)
         try:
             if environment is not None and environment.packages:
-                await _install(environment, packages, house, journal)
+                await install(environment, packages, house, journal)
             if servers is not None:
                 door.open(house, shelf)
                 await self._connect(house, servers, state)
-            return await self._furniture(journal, loaded, house, line[-1])
+            furniture = await self._furniture(journal, loaded, house, line[-1], skills)
+            asker.used_up = furniture.used_up
+            return furniture
         except BaseException:
             await house.close()
             raise
@@ -183,6 +192,29 @@ class Furnishing:
             model=self.model,
         )
 
+    async def _known_skills(self, loaded: Loaded, agent: AgentDefinition) -> KnownSkills:
+        """Return the skills of a session. One that works in no project has those of the program alone."""
+        if self.bare:
+            return known_skills((), self.skills)
+        return await run_sync(project_skills, loaded, agent, self.skills)
+
+    def _asker(self, loaded: Loaded, journal: Journal) -> PromptAsker:
+        return PromptAsker(
+            lookup=self.lookup,
+            model=lambda: loaded.settings.light_model or self._model_of(journal.state),
+            record=journal.record,
+        )
+
+    def _model_of(self, state: SessionState) -> str:
+        return state.conversation.model or state.agent.model or self.model
+
+    def _window(self, state: SessionState) -> int:
+        """Return how many tokens the session's model takes; 0 where there is no such model."""
+        try:
+            return self.lookup(self._model_of(state)).profile.context_window
+        except SettingsError:
+            return 0  # the run will say so
+
     def _children(self, state: SessionState, staff: HouseStaff | None) -> Children | None:
         live = self.door.sessions.at_hand(state.session_id) if staff is not None else None
         return Children(self.door.sessions, live, staff) if live is not None and staff is not None else None
@@ -193,7 +225,7 @@ class Furnishing:
 
         def profile() -> ModelProfile:
             try:
-                return self.lookup(state.conversation.model or state.agent.model or self.model).profile
+                return self.lookup(self._model_of(state)).profile
             except SettingsError:
                 return ModelProfile()  # said by whoever asks the model next
 
@@ -217,6 +249,7 @@ class Furnishing:
             tools=(*self.tools, *map(_client_tool, agent.client_tools)),
             builtins=self.builtins,
             session=state.session_id,
+            notes=self.notes.of(state.created.workspace) if self.notes is not None else None,
             session_dir=line[-1].session_dir,
             agent=agent,
             approver=Later() if self.can_ask else None,
@@ -228,7 +261,9 @@ class Furnishing:
             on_changes=lambda changes: journal.record(PermissionsChanged(changes=tuple(changes))),
         )
 
-    async def _furniture(self, journal: Journal, loaded: Loaded, house: House, member: Member) -> "Furniture":
+    async def _furniture(
+        self, journal: Journal, loaded: Loaded, house: House, member: Member, skills: SessionSkills
+    ) -> "Furniture":
         state, settings = journal.state, loaded.settings
         _move(house, state)
         if state.conversation.call_ids:  # without a call it has seen nothing
@@ -237,11 +272,12 @@ class Furnishing:
         limits = narrower(narrower(settings.limits.run_limits(), settings.quotas.run_limits()), agent.limits)
         house.pipeline.limit_calls(call_quotas(limits))
         context = ContextFiles() if self.bare else await run_sync(context_files, loaded)
-        here = None if self.bare else _surroundings(state, house)
+        here = None if self.bare else surroundings(state, house)
         prompt = PromptInputs(
             agent=agent,
             surroundings=here,
             tool_sections=_tool_sections(house.offered),
+            skills=skills.prompt(house.offered, agent, self._window(state)),
             context=context,
             limits=limits,
             is_child=state.created.parent_id is not None,
@@ -271,10 +307,11 @@ class Furnishing:
             fallback_model=settings.fallback_model,
             compaction=Compaction(**settings.compaction.model_dump()),
             blobs=house.blobs,
+            servers=house.servers,
         )
-        parts.renew = partial(_renewed, house, parts, prompt, journal)
+        parts.renew = partial(_renewed, house, parts, prompt, journal, skills)
         self._tell_children(state.session_id, house)
-        return Furniture(house, parts, journal, member)
+        return Furniture(house, parts, journal, member, skills)
 
     def _server_door(self, loaded: Loaded, journal: Journal, family: str) -> ServerDoor:
         state = journal.state
@@ -283,7 +320,7 @@ class Furnishing:
             family=family,
             blobs=FileBlobs(os.path.join(session_folder(loaded, state.session_id), RESULTS), self.clock),
             lookup=self.lookup,
-            model=lambda: state.conversation.model or state.agent.model or self.model,
+            model=lambda: self._model_of(state),
             used=self.used,
             elicitor=self.servers.elicitor,
         )
@@ -304,7 +341,8 @@ class Furnishing:
             return
 
         def changed() -> None:
-            self.door.sessions.families.policy_changed(session_id, house.in_force.policy)
+            policy = without_rules_of_skills(house.in_force.policy)  # theirs alone who took one up
+            self.door.sessions.families.policy_changed(session_id, policy)
 
         house.ports.stack.enter_context(house.in_force.telling(changed))
 
@@ -317,6 +355,13 @@ class Furniture:
     parts: TurnParts
     _journal: Journal
     _member: Member
+    _skills: SessionSkills
+
+    def used_up(self) -> str:
+        """Return which limit of the session is reached; nothing while there is room."""
+        parts, talk = self.parts, self._journal.conversation
+        seconds = talk.running_seconds(parts.clock.now())
+        return exceeded(parts.limits, talk.spent, seconds=seconds) or parts.over_budget()
 
     @property
     def pinned(self) -> bool:
@@ -345,7 +390,7 @@ class Furniture:
                 "session %s cannot stand under what changed above it", self._journal.state.session_id
             )
             own = replace(before, rules=policy.rules, mode="dontAsk")
-        own = replace(own, cwd=before.cwd)
+        own = self._skills.ruled(replace(own, cwd=before.cwd))
         if own != before:
             house.in_force.change(own)
 
@@ -370,33 +415,6 @@ def _move(house: House, state: SessionState) -> None:
         house.in_force.move(state.cwd)
 
 
-def _reaching(line: tuple[Member, ...], journal: Journal) -> tuple[Member, ...]:
-    """Leave out the servers that the environment keeps the session from, and say so."""
-    agent, refused = reachable(line[-1].agent, journal.state.created.environment)
-    for event in refused:
-        journal.record(event)
-    return (*line[:-1], replace(line[-1], agent=agent)) if refused else line
-
-
-async def _install(environment: EnvironmentDefinition, folder: str, house: House, journal: Journal) -> None:
-    """Install the packages of the environment; what is missing then is told to client and model."""
-    missing: list[PackagesInstalled] = []
-    installing = Installing(
-        environment=environment,
-        folder=folder,
-        sandbox=house.ports.sandbox,
-        settings=house.loaded.settings.packages,
-    )
-    async for event in installing.results():
-        journal.record(event)
-        missing += [event] if event.problem else []
-    if missing:
-        news = InputAccepted(
-            input_id=new_id("input"), content=told(missing), source="notification", quiet=True
-        )
-        journal.record(news)
-
-
 def _member(loaded: Loaded, state: SessionState, mounts: tuple[Mount, ...]) -> Member:
     created = state.created
     return Member(
@@ -407,13 +425,17 @@ def _member(loaded: Loaded, state: SessionState, mounts: tuple[Mount, ...]) -> M
         background=created.background,
         worktree=created.worktree,
         mounts=mounts,
+        confined=created.environment is not None,
     )
 
 
-def _renewed(house: House, parts: TurnParts, prompt: PromptInputs, journal: Journal) -> str:
+def _renewed(
+    house: House, parts: TurnParts, prompt: PromptInputs, journal: Journal, skills: SessionSkills
+) -> str:
     """Offer what there is now, and tell the model of tools that it shall know by name; say what is new."""
     if house.servers is not None:
         house.servers.turn_begins(parts.stopper)
+    skills.follow()
     house.follow_servers()
     shelf = house.shelf
     news: Sequence[LoggedEvent] = ()
@@ -442,38 +464,6 @@ def _client_tool(written: ClientToolDefinition) -> ClientTool:
 def _tool_sections(offered: Offered) -> list[str]:
     sections = [tool.tool.spec.prompt_section for tool in offered.tools if tool.sent]
     return [section for section in sections if section]
-
-
-def _surroundings(state: SessionState, house: House) -> Surroundings:
-    """As they were when the session began: what a model has read of them stays true of that day."""
-    epoch = state.conversation.preamble
-    known = Surroundings.recorded(epoch.surroundings) if epoch is not None else None
-    if known is not None:
-        return known
-    policy = house.in_force.policy
-    system = os.uname()
-    return Surroundings(
-        cwd=policy.original_cwd,
-        platform=f"{system.sysname} {system.release}, {system.machine}",
-        date=time.strftime("%Y-%m-%d", time.localtime(state.created_at)),
-        more_folders=policy.roots[1:],
-        git_branch=_branch(policy.original_cwd),
-    )
-
-
-def _branch(folder: str) -> str | None:
-    """The branch that is checked out, read from the repository's own file."""
-    while not os.path.exists(os.path.join(folder, ".git")):
-        above = os.path.dirname(folder)
-        if above == folder:
-            return None
-        folder = above
-    try:
-        with open(os.path.join(folder, ".git", "HEAD"), encoding="utf-8", errors="replace") as file:
-            head = file.read(1024).strip()
-    except OSError:
-        return None
-    return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else f"detached at {head[:12]}"
 
 
 def retries_of(loaded: Loaded) -> Retries:

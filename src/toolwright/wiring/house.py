@@ -6,13 +6,16 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from toolwright.backends.children.memory import MemoryChildren
+from toolwright.catalog.skill_folders import known_skills
 from toolwright.contracts.children import ChildRuns
 from toolwright.contracts.definitions import AgentDefinition
 from toolwright.contracts.errors import NoUserChannel, SettingsError
 from toolwright.contracts.hooks import Hook
 from toolwright.contracts.mcp import ServerDefinition
+from toolwright.contracts.notes import NoteBook
 from toolwright.contracts.permissions import ApprovalAnswer, ApprovalRequest, RuleChange
-from toolwright.contracts.ports import Approver, BlobStore, EventSink
+from toolwright.contracts.ports import Approver, BlobStore, EventSink, HelperModel
+from toolwright.contracts.skills import Skill
 from toolwright.contracts.tool import CallResult, Done, Failed, Offered, Tool, ToolCall, ToolSpec
 from toolwright.settings import SETTINGS_FOLDER, Loaded, load, user_folder
 from toolwright.tool_calls.batch import BatchResult, Scheduling, run_batch
@@ -20,8 +23,8 @@ from toolwright.tool_calls.credentials import Masking, redacting, secret_values
 from toolwright.tool_calls.in_force import InForce
 from toolwright.tool_calls.live import Turn
 from toolwright.tool_calls.loop_guard import LoopLimits
-from toolwright.tool_calls.parts import Journal, Judge, Parts
-from toolwright.tool_calls.permissions.decide import decide, denied
+from toolwright.tool_calls.parts import Journal, Parts
+from toolwright.tool_calls.permissions.charters import refused_tools
 from toolwright.tool_calls.permissions.fingerprint import accepts
 from toolwright.tool_calls.permissions.protected import is_protected
 from toolwright.tool_calls.pipeline import Pipeline
@@ -37,12 +40,14 @@ from toolwright.tools.deferring import OWN
 from toolwright.tools.mcp.servers import SessionServers
 from toolwright.tools.registry import Builtins, LeftOut, Registry, examined, load_builtins, merged
 from toolwright.wiring.conditions import Conditions
+from toolwright.wiring.entries import catalog_tools, judge_of, skill_tools
 from toolwright.wiring.hooks import session_hooks
 from toolwright.wiring.policy import Changes, directories
 from toolwright.wiring.ports import SessionPorts
 from toolwright.wiring.rights import RUNTIME, Ceiling, Ground, Line, Member, line_of, selection
 from toolwright.wiring.server_rules import server_removed, server_secrets
 from toolwright.wiring.shelf import BareShelf, Shelf
+from toolwright.wiring.skills import SessionSkills, shown_folders
 from toolwright.workspaces.names import inside
 from toolwright.workspaces.roots import refuse_unfit
 from toolwright.workspaces.workspace import LocalWorkspace, open_workspace
@@ -84,6 +89,12 @@ class Wanted:
     """Variables that every command of the session gets."""
     masking: Masking | None = None
     """Finds what servers are shown of vaults."""
+    skills: SessionSkills | None = None
+    """The skills of the session."""
+    helper: HelperModel | None = None
+    """A model for skills that ask one."""
+    notes: NoteBook | None = None
+    """What outlives a session and is found again by its words."""
     approver: Approver | None = None
     sink: EventSink | None = None
     told: frozenset[type] | None = None
@@ -229,18 +240,17 @@ def build(loaded: Loaded, wanted: Wanted) -> House:
         children=wanted.children,
         shelf=wanted.shelf,
         mcp=wanted.servers,
+        skills=wanted.skills,
+        notes=wanted.notes,
         tree=line[-1].worktree,
         env=wanted.env,
     )
     toolset = toolsets.toolset(wanted.agent.toolset or loaded.settings.tools.toolset)
     builtins = _builtins(loaded, wanted, toolset, ports)
-    tools = wanted.tools if wanted.client_tools else _without_client_tools(wanted.tools)
-    registry = merged(builtins.tools, _searching(wanted, builtins), tools)
-    ground = Ground(
-        loaded, registry, bypass_enabled=wanted.bypass_enabled, can_ask=wanted.approver is not None
-    )
+    registry, skill_notices = _gathered(wanted, ports, builtins)
+    ground = _ground(loaded, registry, wanted)
     rights = line_of(ground, line)
-    workspace = _workspace(loaded, line)
+    workspace = _workspace(loaded, line, ground.readable)
     ceiling = Ceiling(rights.above)
     choice = _selection(loaded, wanted.agent, rights, wanted.servers)
     stock = visibility.offer if wanted.shelf is None else wanted.shelf.stock
@@ -252,7 +262,7 @@ def build(loaded: Loaded, wanted: Wanted) -> House:
         ports.tell(conflict)
     changes = Changes(loaded, ground.names, told=wanted.on_changes, within=ceiling)
     parts = _parts(wanted, ports, in_force, ground=ground, offer=offer, changes=changes)
-    return House(
+    house = House(
         loaded=loaded,
         registry=registry,
         left_out=builtins.left_out,
@@ -270,16 +280,31 @@ def build(loaded: Loaded, wanted: Wanted) -> House:
         ceiling=ceiling,
         changes=changes,
         pipeline=_pipeline(loaded, parts, wanted.validators),
-        scheduling=_scheduling(loaded),
-        notices=(*loaded.notices, *rights.notices),
+        scheduling=_scheduling(loaded, wanted.agent),
+        notices=(*loaded.notices, *rights.notices, *skill_notices),
         session=wanted.session,
         ports=ports,
+    )
+    if wanted.skills is not None:
+        wanted.skills.open(house)
+    return house
+
+
+def _ground(loaded: Loaded, registry: Registry, wanted: Wanted) -> Ground:
+    return Ground(
+        loaded,
+        registry,
+        bypass_enabled=wanted.bypass_enabled,
+        can_ask=wanted.approver is not None,
+        readable=shown_folders(wanted.skills.known.all) if wanted.skills is not None else (),
     )
 
 
 def _builtins(loaded: Loaded, wanted: Wanted, toolset: toolsets.Toolset, ports: SessionPorts) -> Builtins:
     none_named = toolset.others == "absent" and not toolset.names
-    if none_named or (wanted.builtins is not None and not wanted.builtins):
+    if wanted.agent.entries is not None or none_named:
+        return Builtins((), ())  # the tools of a catalog, or of a client, stand in place of ours
+    if wanted.builtins is not None and not wanted.builtins:
         return Builtins((), ())  # nothing of ours: no sandbox, no client, no import
     gates = features.resolved(
         managed=loaded.features_of("managed"),
@@ -297,6 +322,18 @@ def _builtins(loaded: Loaded, wanted: Wanted, toolset: toolsets.Toolset, ports: 
         tool for tool in found.tools if tool.spec.source == RUNTIME or _is_among(tool.spec, wanted.builtins)
     )
     return Builtins(chosen, found.left_out)
+
+
+def _gathered(wanted: Wanted, ports: SessionPorts, builtins: Builtins) -> tuple[Registry, tuple[str, ...]]:
+    """Put the tools of all sources together, and say which skills are not among them."""
+    others = wanted.tools if wanted.client_tools else _without_client_tools(wanted.tools)
+    own = (*builtins.tools, *_searching(wanted, builtins), *others)
+    if wanted.agent.entries is not None:
+        entries = catalog_tools(wanted.agent, ports, wanted.servers, has_client=wanted.client_tools)
+        return merged(own, entries), ()
+    skills = wanted.skills.known.all if wanted.skills is not None else ()
+    found, notices = skill_tools(skills, ports, wanted.helper)
+    return merged(own, found), notices
 
 
 def _searching(wanted: Wanted, builtins: Builtins) -> tuple[Tool, ...]:
@@ -332,10 +369,12 @@ def _selection(
         is_bound = spec.source != RUNTIME and spec.name not in OWN
         return (is_bound and spec.name not in has_right) or narrowed.removed(spec, name)
 
-    return replace(narrowed, removed=removed)
+    charter = agent.charter
+    refused = refused_tools(charter, agent.name) if charter is not None else narrowed.refused
+    return replace(narrowed, removed=removed, refused=refused)
 
 
-def _workspace(loaded: Loaded, line: Sequence[Member]) -> LocalWorkspace:
+def _workspace(loaded: Loaded, line: Sequence[Member], shown: tuple[str, ...]) -> LocalWorkspace:
     own = line[-1]
     place = own.worktree.path if own.worktree is not None else loaded.project
     roots = (place, *directories(loaded))
@@ -344,8 +383,9 @@ def _workspace(loaded: Loaded, line: Sequence[Member]) -> LocalWorkspace:
     return open_workspace(
         roots,
         place,
-        readable=tuple(member.session_dir for member in line if member.session_dir),
         mounts=line[0].mounts,
+        readable=(*(member.session_dir for member in line if member.session_dir), *shown),
+        confined=line[0].confined,
         protected=is_protected,
         engine_home=user_folder(loaded.environ),  # who writes there says which projects are trusted
     )
@@ -403,7 +443,7 @@ def _parts(
     ports.task_hooks.open(hooks, in_force, wanted.session)
     return Parts(
         in_force=in_force,
-        judge=Judge(denied, decide),
+        judge=judge_of(wanted.agent),
         hooks=hooks,
         results=results,
         approver=wanted.approver or NobodyAnswers(),
@@ -427,10 +467,10 @@ def _pipeline(loaded: Loaded, parts: Parts, validators: Validators | None) -> Pi
     return Pipeline(parts, quotas=quotas_now, loop_limits=guard, validators=validators)
 
 
-def _scheduling(loaded: Loaded) -> Scheduling:
+def _scheduling(loaded: Loaded, agent: AgentDefinition) -> Scheduling:
     concurrency = loaded.settings.concurrency
     return Scheduling(
-        mode=concurrency.mode,
+        mode="all" if agent.side_by_side else concurrency.mode,
         max_concurrency=concurrency.max,
         sibling_policy=concurrency.sibling_policy,
     )
@@ -445,7 +485,12 @@ def every_builtin() -> list[Tool]:
     """Return every built-in tool, gated ones too, by name: to ask for its promises, not to call it."""
     loaded = load("/", environ={}, read_files=False)
     ports = SessionPorts(
-        loaded, "/nonexistent", None, children=MemoryChildren(is_child=True), shelf=BareShelf()
+        loaded,
+        "/nonexistent",
+        None,
+        children=MemoryChildren(is_child=True),
+        shelf=BareShelf(),
+        skills=SessionSkills(known_skills((), [Skill(name="any", description="")])),
     )
     services = ports.services()
     tools: dict[str, Tool] = {}

@@ -47,6 +47,7 @@ def starting_policy(
     can_ask: bool,
     agent: AgentDefinition,
     mounts: tuple[Mount, ...] = (),
+    confined: bool = False,
 ) -> Ruling:
     """Return the policy that the settings ask for. Raises RuleError for rules that cannot be read."""
     settings = loaded.settings.permissions
@@ -68,6 +69,7 @@ def starting_policy(
         roots=roots,
         readable=readable,
         mounts=mounts,
+        confined=confined,
         resolve=PlacesAmong(mounts) if mounts else places,
         bypass_available=entered("bypassPermissions", here).mode == "bypassPermissions",
         can_ask=can_ask,

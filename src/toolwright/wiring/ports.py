@@ -13,7 +13,9 @@ from toolwright.contracts.children import ChildRuns, Worktree
 from toolwright.contracts.events import Event
 from toolwright.contracts.mcp_servers import McpServers
 from toolwright.contracts.network import Egress, HttpClients, SearchBackend, WebSockets
+from toolwright.contracts.notes import NoteBook
 from toolwright.contracts.ports import BackgroundWork, BlobStore, Clock, EventSink, Sandbox
+from toolwright.contracts.skills import SkillShelf
 from toolwright.contracts.tool_search import ToolShelf
 from toolwright.settings import Loaded
 from toolwright.tools.services import Services
@@ -37,6 +39,8 @@ class SessionPorts:
     mcp: McpServers | None = None
     env: Mapping[str, str] = field(default_factory=dict)
     """Variables that every command of the session gets."""
+    skills: SkillShelf | None = None
+    notes: NoteBook | None = None
     tree: Worktree | None = None
     """The work tree of git that the session works in, where it has one of its own."""
     task_hooks: TaskHookDoor = field(default_factory=TaskHookDoor)
@@ -110,10 +114,11 @@ class SessionPorts:
 
     @cached_property
     def sandbox(self) -> Sandbox:
-        return self._protected() if self._wants_protection else self._bare(wall=True)
+        return self._protected() if self.wants_protection else self._bare(wall=True)
 
     @property
-    def _wants_protection(self) -> bool:
+    def wants_protection(self) -> bool:
+        """Whether commands run in a sandbox that keeps its word, or not at all."""
         return self.loaded.settings.sandbox.kind == "bubblewrap"
 
     def _protected(self) -> Sandbox:
@@ -172,6 +177,8 @@ class SessionPorts:
             children=self.children,
             shelf=self.shelf,
             mcp=self.mcp,
+            skills=self.skills,
+            notes=self.notes,
             repository=self.tree.repository if self.tree is not None else "",
             unprotected=self._bare(wall=False) if self.loaded.settings.bash.allow_unsandboxed else None,
             environ=self.loaded.environ,

@@ -34,6 +34,8 @@ class Member:
     worktree: Worktree | None = None
     mounts: tuple[Mount, ...] = ()
     """Those of the first session of a line are those of all."""
+    confined: bool = False
+    """The same: nothing outside its folders can be permitted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +76,20 @@ class Ground:
     """What all sessions of a line have in common."""
 
     def __init__(
-        self, loaded: Loaded, registry: Registry, *, bypass_enabled: bool = False, can_ask: bool = False
+        self,
+        loaded: Loaded,
+        registry: Registry,
+        *,
+        bypass_enabled: bool = False,
+        can_ask: bool = False,
+        readable: tuple[str, ...] = (),
     ) -> None:
+        """``readable`` are folders that may be read besides the project and the session's own."""
         self.loaded = loaded
         self.registry = registry
         self.bypass_enabled = bypass_enabled
         self.can_ask = can_ask
+        self.readable = readable
         self.names = known_names([tool.spec for tool in registry.tools])
         """Every name of every tool, and which it is. Tools of servers come later, and rules know them by
         their servers."""
@@ -151,11 +161,12 @@ def _started(ground: Ground, member: Member, above: Rights | None) -> Ruling:
         ground.names,
         cwd=folder,
         roots=tuple(dict.fromkeys((folder, *(root for root in others if root not in left_out)))),
-        readable=(member.session_dir,) if member.session_dir else (),
+        readable=(*((member.session_dir,) if member.session_dir else ()), *ground.readable),
         bypass_enabled=ground.bypass_enabled,
         can_ask=ground.can_ask,
         agent=member.agent,
         mounts=above.policy.mounts if above is not None else member.mounts,
+        confined=above.policy.confined if above is not None else member.confined,
     )
     if tree is None:
         return ruling

@@ -1,12 +1,12 @@
 """What a server keeps besides the logs of its sessions: documents, files and keys."""
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from toolwright.backends.clock.system import SystemClock
-from toolwright.catalog.access_keys import AccessKeys
+from toolwright.catalog.access_keys import AccessKeys, plain_digest
 from toolwright.contracts.documents import DocumentStore
 from toolwright.contracts.files import FileStore
 from toolwright.contracts.ports import Clock
@@ -14,6 +14,8 @@ from toolwright.settings import Loaded
 from toolwright.wiring.storage import database_path
 
 KEY_VARIABLE = "TOOLWRIGHT_API_KEY"
+ENGINE_KEY = "ENGINE_API_KEY"
+ENGINE_HASH = "ENGINE_KEY_HASH"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,13 @@ class ServerStores:
     clock: Clock
 
 
+def _hashed(environ: Mapping[str, str]) -> list[str]:
+    """Return the digests of the keys that the variables of the Engine API give."""
+    plain, digest = environ.get(ENGINE_KEY, ""), environ.get(ENGINE_HASH, "")
+    found = [plain_digest(plain)] if plain else []
+    return [*found, digest.strip().lower()] if digest else found
+
+
 @asynccontextmanager
 async def open_server_stores(loaded: Loaded) -> AsyncIterator[ServerStores]:
     """Open what is kept beside the sessions of a data folder. May raise SettingsError, StoreUnavailable."""
@@ -34,8 +43,11 @@ async def open_server_stores(loaded: Loaded) -> AsyncIterator[ServerStores]:
 
     documents = SqliteDocuments(database_path(loaded))
     try:
-        clock, given = SystemClock(), loaded.environ.get(KEY_VARIABLE, "")
         files = FolderFiles(os.path.join(loaded.data_folder, "files"))
-        yield ServerStores(documents, files, AccessKeys(documents, clock=clock, given=given), clock)
+        clock, environ = SystemClock(), loaded.environ
+        keys = AccessKeys(
+            documents, clock=clock, given=environ.get(KEY_VARIABLE, ""), hashed=_hashed(environ)
+        )
+        yield ServerStores(documents, files, keys, clock)
     finally:
         await documents.close()

@@ -2,19 +2,19 @@
 
 from toolwright.contracts.events import SessionCreated
 from toolwright.contracts.hooks import Hook, HookInput, HookOutput
-from toolwright.contracts.mounts import MountKeeper
+from toolwright.contracts.mounts import MountsInStep
 
 
-def settling(keeper: MountKeeper | None, first: SessionCreated) -> tuple[Hook, ...]:
+def settling(in_step: MountsInStep | None, first: SessionCreated) -> tuple[Hook, ...]:
     """Return hooks for a session below or at ``first``, whose mounts all of them see.
 
     There are none where nothing has to be kept in step.
     """
-    if keeper is None or not any(mount.source for mount in first.mounts):
+    if in_step is None or not any(mount.source for mount in first.mounts):
         return ()
 
     async def settle(input: HookInput) -> HookOutput:
         del input
-        return HookOutput(context=await keeper.settle(first.workspace, first.session_id, first.mounts))
+        return HookOutput(context=await in_step.settle(first.workspace, first.session_id, first.mounts))
 
     return (Hook(event="PostToolBatch", handler=settle, label="mounts", in_process=True),)

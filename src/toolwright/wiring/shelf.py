@@ -150,6 +150,7 @@ class Shelf:
         if not state.defers:
             return visibility.offer(registry, toolset, _without(selection, *sorted(deferring.OWN)))
         way, loaded = self.way, tuple(state.loaded)
+        selection = _without(selection, deferring.WAITING)
         if way != "dispatch":
             selection = _without(selection, deferring.CALLER)
         away = deferring.deferred(self._everything.tools, loaded)

@@ -72,6 +72,9 @@ class HouseStaff:
             toolset=definition.toolset or mine.toolset,
             effort=definition.effort or mine.effort,
             max_tokens=definition.max_tokens or mine.max_tokens,
+            entries=mine.entries if definition.entries is None else definition.entries,
+            charter=definition.charter or mine.charter,
+            side_by_side=definition.side_by_side or mine.side_by_side,
         )
         self._check_tools(hired, background=task.background)
         return hired

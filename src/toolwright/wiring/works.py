@@ -14,8 +14,10 @@ from toolwright.contracts.hooks import Hook
 from toolwright.contracts.ids import new_id
 from toolwright.contracts.mcp_servers import Elicitor
 from toolwright.contracts.models import ModelProvider
-from toolwright.contracts.mounts import MountKeeper
+from toolwright.contracts.mounts import MountsInStep
+from toolwright.contracts.notes import NoteStore
 from toolwright.contracts.ports import Clock
+from toolwright.contracts.skills import Skill
 from toolwright.contracts.storage import EventStore
 from toolwright.contracts.tool import Tool
 from toolwright.sessions.service import Sessions
@@ -49,13 +51,15 @@ class WorksWanted:
     bare: bool = False
     mcp_servers: Mapping[str, Any] = field(default_factory=dict)
     """MCP servers of the program itself: entries as in a file, or server objects."""
+    skills: tuple[Skill, ...] = ()
+    """Skills of the program itself."""
     elicitor: Elicitor | None = None
     """Answers what MCP servers want from a person."""
     vaults: Vaults | None = None
     """The vaults of a server, where each session names its own; None takes those beside the sessions."""
     named_vaults: tuple[str, ...] = ()
     """Names or ids of the vaults that sessions use first."""
-    keeper: MountKeeper | None = None
+    in_step: MountsInStep | None = None
     """Keeps mounts of sessions in step with what they are copies of."""
     clock: Clock = field(default_factory=SystemClock)
 
@@ -70,6 +74,7 @@ class Works:
     lookup: ModelLookup
     """Finds a model; nothing written means the one that is asked when nobody names one."""
     credentials: EngineCredentials
+    notes: NoteStore
     stack: AsyncExitStack
 
     async def close(self, *, grace: float = 5.0) -> None:
@@ -84,6 +89,7 @@ async def open_works(loaded: Loaded, wanted: WorksWanted) -> Works:
         store = wanted.store or await _store(loaded, stack, durable=wanted.durable)
         lookup, model = _models(loaded, wanted.model, stack)
         settings_of, door = _SettingsOf(loaded), SessionsDoor()
+        notes = _notes(loaded, wanted, stack)
         servers = EngineServers(own=wanted.mcp_servers, elicitor=wanted.elicitor, with_files=not wanted.bare)
         stack.push_async_callback(servers.close)
         credentials = EngineCredentials(loaded, wanted.clock, vaults=wanted.vaults, named=wanted.named_vaults)
@@ -103,7 +109,9 @@ async def open_works(loaded: Loaded, wanted: WorksWanted) -> Works:
             door=door,
             servers=servers,
             credentials=credentials,
-            keeper=wanted.keeper,
+            skills=wanted.skills,
+            in_step=wanted.in_step,
+            notes=notes,
         )
         git = SessionPorts(loaded, loaded.data_folder, None)
         stack.push_async_callback(git.stack.aclose)
@@ -122,6 +130,7 @@ async def open_works(loaded: Loaded, wanted: WorksWanted) -> Works:
             settings_of=settings_of,
             lookup=lambda written: lookup(written or model),
             credentials=credentials,
+            notes=notes,
             stack=stack.pop_all(),
         )
     raise AssertionError("unreachable")
@@ -138,6 +147,19 @@ async def _store(loaded: Loaded, stack: AsyncExitStack, *, durable: bool) -> Eve
     except OSError as problem:
         raise SettingsError(f"{os.path.dirname(path)} cannot be made: {problem.strerror}.") from problem
     return await stack.enter_async_context(open_events(path))
+
+
+def _notes(loaded: Loaded, wanted: WorksWanted, stack: AsyncExitStack) -> NoteStore:
+    """Return where notes are kept; nothing is opened before one is written or looked for."""
+    if not wanted.durable:
+        from toolwright.backends.notes.memory import MemoryNotes
+
+        return MemoryNotes(wanted.clock)
+    from toolwright.backends.notes.sqlite import SqliteNotes
+
+    notes = SqliteNotes(os.path.join(loaded.data_folder, "notes.db"), wanted.clock)
+    stack.push_async_callback(notes.close)
+    return notes
 
 
 def _models(loaded: Loaded, wanted: ModelProvider | str, stack: AsyncExitStack) -> tuple[ModelLookup, str]:

@@ -68,6 +68,7 @@ class LocalWorkspace:
     hidden: tuple[Callable[[str], bool], ...] = ()
     granted: frozenset[tuple[str, Access]] = frozenset()
     hard_links: bool = False
+    confined: bool = False
 
     @property
     def roots(self) -> tuple[str, ...]:
@@ -101,6 +102,8 @@ class LocalWorkspace:
     def granting(self, paths: Sequence[tuple[str, Access]]) -> "LocalWorkspace":
         """Permit these places too. A grant holds for the path without links, so pass every spelling
         that was approved: a link swapped afterwards leads to a place nobody approved."""
+        if self.confined:
+            return self
         added = {(self.absolute(path), access) for path, access in paths}
         return replace(self, granted=self.granted | added)
 
@@ -280,13 +283,15 @@ def open_workspace(
     protected: Callable[[str], bool] = _nothing,
     engine_home: str | None = None,
     hard_links: bool = False,
+    confined: bool = False,
     open_beneath: OpenBeneath | None = None,
 ) -> LocalWorkspace:
     """Open ``roots`` for reading and writing, ``readable`` for reading only, and ``mounts`` as they say.
 
     ``protected``: places to which no link may lead a write. ``engine_home``: the engine's own data, which
     no root may hold. ``hard_links``: whether files with several names may be read; one of the names may lie
-    outside, so this is for people to decide. Raises SettingsError for unfit roots.
+    outside, so this is for people to decide. ``confined``: no place outside can be granted. Raises
+    SettingsError for unfit roots.
     """
     workspace = LocalWorkspace(
         opened=opened_roots(roots, readable, mounts, engine_home=engine_home),
@@ -297,6 +302,7 @@ def open_workspace(
         system=_system_handle(),
         protected=protected,
         hard_links=hard_links,
+        confined=confined,
     )
     if not workspace.contains(os.path.abspath(cwd)):
         raise SettingsError(f"The working directory {cwd} lies in no root of the workspace.")

@@ -17,6 +17,8 @@ from toolwright.testing import ScriptedModel, call
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 EXAMPLES = Path(__file__).parents[3] / "examples" / "managed"
+VISITS = "/mnt/session/uploads/visits.csv"
+ADD = "awk -F, 'NR > 1 { sum += $2 } END { print sum }'"
 WRITE = call("write", file_path="notes.txt", content="known")
 SCRIPTS: dict[str, Any] = {
     "01_agent.py": [[call("glob", pattern="*")], "There are none."],
@@ -24,9 +26,9 @@ SCRIPTS: dict[str, Any] = {
     "03_only_these.py": [],
     "04_confirm.py": [[call("write", file_path="elsewhere.txt", content="known")], [WRITE], "It is written."],
     "05_custom_tool.py": [[call("weigh", thing="feather")], [call("weigh", thing="stone")], "3 kg it is."],
-    "06_mcp_with_vault.py": [[call("mcp__little__echo", text="hello")], "It is there."],
-    "07_words_as_they_come.py": ScriptedModel(["The sea is wide."], piece=8),
-    "08_coordinator.py": Cast(
+    "07_mcp_with_vault.py": [[call("mcp__little__echo", text="hello")], "It is there."],
+    "08_words_as_they_come.py": ScriptedModel(["The sea is wide."], piece=8),
+    "09_coordinator.py": Cast(
         {
             "Have the notes": [
                 [call("send_to_agent", agent_name="Digger", message="Read the notes.")],
@@ -37,13 +39,18 @@ SCRIPTS: dict[str, Any] = {
         }
     ),
 }
+SCRIPTS["06_files.py"] = [
+    [call("bash", command=f"{ADD} {VISITS} > /mnt/session/outputs/sum.txt")],
+    "There were 8 visits.",
+]
 PRINTED = {
     "01_agent.py": "[glob]\nThere are none.\n",
     "04_confirm.py": "It is written.\n",
     "05_custom_tool.py": "3 kg it is.\n",
-    "06_mcp_with_vault.py": "[little: echo]\nIt is there.\n",
-    "07_words_as_they_come.py": "The sea |is wide.|\n",
-    "08_coordinator.py": "Wait.\n[Digger: There is gold.]\nGold it is.\nidle True\nidle False\n",
+    "07_mcp_with_vault.py": "[little: echo]\nIt is there.\n",
+    "08_words_as_they_come.py": "The sea |is wide.|\n",
+    "09_coordinator.py": "Wait.\n[Digger: There is gold.]\nGold it is.\nidle True\nidle False\n",
+    "06_files.py": "There were 8 visits.\nsum.txt 2\n8\n\n",
 }
 
 

@@ -1,5 +1,7 @@
 """Files through the official client: sent in, listed, mounted; and what a session writes, fetched."""
 
+import base64
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -8,7 +10,7 @@ import anthropic
 import httpx2
 import pytest
 from anthropic import AsyncAnthropic
-from tests.journeys.managed.conftest import KEY, Server, serving
+from tests.journeys.managed.conftest import KEY, Server, process, serving
 from tests.journeys.managed.test_definitions import data
 
 from toolwright.contracts.models import ModelRequest
@@ -188,7 +190,8 @@ async def test_a_mounted_file_is_read_and_an_output_is_fetched(tmp_path: Path) -
         [call("read", file_path=f"{UPLOADS}/in/table.csv")],
         [call("bash", command=f"wc -c < {UPLOADS}/in/table.csv > {OUTPUTS}/count.txt; pwd")],
         [call("write", file_path=f"{OUTPUTS}/deep/report.md", content="# Done\n")],
-        [call("grep", pattern="Done", path=OUTPUTS), call("glob", pattern="**/*", path=UPLOADS)],
+        [call("grep", pattern="Done", path=OUTPUTS)],
+        [call("glob", pattern="**/*", path=UPLOADS)],
         "It is done.",
     ]
     async with serving(tmp_path, script) as server:
@@ -245,10 +248,7 @@ async def test_what_was_mounted_cannot_be_changed(tmp_path: Path) -> None:
         session = await session_with(
             server.client, resources=[{"type": "file", "file_id": file.id, "mount_path": place}]
         )
-        message: Any = {"type": "user.message", "content": [{"type": "text", "text": "Go on."}]}
-        await server.client.beta.sessions.events.send(session.id, events=[message])
-        events = await _until_rest(server.client, session.id)
-        told = results(events)
+        told = results(await said(server.client, session.id))
         assert "alpha" in told[0][1]
         assert all(error for error, _ in told[1:]), told
         mounted = tmp_path / "data" / "mounts" / session.id / "uploads"
@@ -286,6 +286,37 @@ async def test_outputs_do_not_follow_links(tmp_path: Path) -> None:
         await said(server.client, session.id)
         found = [one async for one in server.client.beta.files.list(scope_id=session.id)]
         assert [one.filename for one in found] == ["e"]
+
+
+async def test_no_tool_reaches_what_is_neither_folder_nor_mount(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("what nobody may read")
+    links = (
+        f"cd {OUTPUTS}; ln -s {tmp_path} a; ln -s ../../../../../../../../../.. b; ln -s {UPLOADS}/x c; "
+        "ln -s ../uploads d"
+    )
+    script = [
+        [call("bash", command=links)],
+        [call("read", file_path=f"{OUTPUTS}/a/secret")],
+        [call("read", file_path=f"{OUTPUTS}/b{tmp_path}/secret")],
+        [call("grep", pattern="nobody", path=f"{OUTPUTS}/a")],
+        [call("glob", pattern="*", path=f"{OUTPUTS}/a")],
+        [call("write", file_path=f"{OUTPUTS}/a/new", content="x")],
+        [call("write", file_path=f"{OUTPUTS}/d/new", content="x")],
+        [call("read", file_path=f"{tmp_path}/secret")],
+        [call("write", file_path=f"{tmp_path}/new", content="x")],
+        [call("read", file_path=f"{OUTPUTS}/c")],
+        "Done.",
+    ]
+    async with serving(tmp_path, script) as server:
+        file = await server.client.beta.files.upload(file=("x", b"given"))
+        given: Any = [{"type": "file", "file_id": file.id, "mount_path": "x"}]
+        session = await session_with(server.client, resources=given)
+        told = results(await said(server.client, session.id))
+        assert [error for error, _ in told] == [False, *[True] * 8, False], told
+        assert "given" in told[-1][1]
+        assert "what nobody may read" not in str(told)
+        assert not (tmp_path / "new").exists()
+        assert os.listdir(tmp_path / "data" / "mounts" / session.id / "uploads") == ["x"]
 
 
 async def test_resources_come_and_go_while_a_session_is_there(tmp_path: Path) -> None:
@@ -401,3 +432,104 @@ async def test_files_outlive_the_server(tmp_path: Path) -> None:
         content = await server.client.beta.files.download(output.id)
         assert await content.read() == b"alpha"
         assert "alpha" in results(await said(server.client, session.id))[0][1]
+
+
+PICTURE = bytes.fromhex("89504e470d0a1a0a0000000d49484452") + b"a little picture"
+
+
+async def test_content_may_be_named_by_a_file(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def answer(request: ModelRequest) -> str:
+        seen.append(str(request.messages[-1]))
+        return "Seen."
+
+    async with serving(tmp_path, [answer, answer]) as server:
+        client = server.client
+        text = await client.beta.files.upload(file=("a.md", "Grüße".encode(), "text/markdown"))
+        paper = await client.beta.files.upload(file=("a.pdf", b"%PDF-1.7 a paper", "application/pdf"))
+        picture = await client.beta.files.upload(file=("a.png", PICTURE, "image/png"))
+        content: Any = [
+            {"type": "document", "source": {"type": "file", "file_id": text.id}, "title": "Greeting"},
+            {"type": "document", "source": {"type": "file", "file_id": paper.id}},
+            {"type": "image", "source": {"type": "file", "file_id": picture.id}},
+        ]
+        session = await session_with(client)
+        message: Any = {"type": "user.message", "content": content}
+        async with await client.beta.sessions.events.stream(session.id) as stream:
+            await client.beta.sessions.events.send(session.id, events=[message])
+            async for event in stream:
+                if event.type == "session.status_idle":
+                    break
+        again = await session_with(client, initial_events=[message])
+        await _until_rest(client, again.id)
+    first, second = seen
+    for told in (first, second):
+        assert "Greeting" in told
+        assert "Grüße" in told
+        for sent in (b"%PDF-1.7 a paper", PICTURE):
+            assert base64.b64encode(sent).decode() in told
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "named"),
+    [
+        ("document", "unknown", r"content\.0\.source\.file_id: there is no file"),
+        ("document", "a.bin", r"content\.0\.source\.file_id: a document"),
+        ("image", "a.txt", r"content\.0\.source\.file_id: text/plain is no picture"),
+    ],
+)
+async def test_content_that_cannot_be_taken_is_refused(
+    server: Server, kind: str, name: str, named: str
+) -> None:
+    client = server.client
+    made = {
+        "a.bin": await client.beta.files.upload(file=("a.bin", b"\xff\xfe\x00")),
+        "a.txt": await client.beta.files.upload(file=("a.txt", b"text")),
+    }
+    id = made[name].id if name in made else "file_unknown"
+    content = [{"type": kind, "source": {"type": "file", "file_id": id}}]
+    message: Any = {"type": "user.message", "content": content}
+    session = await session_with(client)
+    with pytest.raises(anthropic.BadRequestError, match=named):
+        await client.beta.sessions.events.send(session.id, events=[message])
+    with pytest.raises(anthropic.BadRequestError, match=named):
+        await session_with(client, initial_events=[message])
+    assert len([one async for one in client.beta.sessions.list()]) == 1
+
+
+async def test_what_was_answered_outlives_a_server_that_is_killed(tmp_path: Path) -> None:
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps({"answers": ["Yes."], "continues": True}))
+    skill: Any = [("forms/SKILL.md", b"---\nname: forms\ndescription: For forms.\n---\n")]
+    async with process(tmp_path, script) as server:
+        client = server.client
+        file = await client.beta.files.upload(file=("a.txt", b"alpha"))
+        made = await client.beta.skills.create(files=skill)
+        store = await client.beta.memory_stores.create(name="notes")
+        memory = await client.beta.memory_stores.memories.create(store.id, path="/a", content="alpha")
+        given: Any = [
+            {"type": "file", "file_id": file.id},
+            {"type": "memory_store", "memory_store_id": store.id},
+        ]
+        session = await session_with(client, resources=given)
+        server.kill()
+    async with process(tmp_path, script) as server:
+        client = server.client
+        assert await client.beta.files.retrieve_metadata(file.id) == file
+        assert await client.beta.skills.retrieve(made.id) == made
+        content = await client.beta.skills.versions.download(made.latest_version_id, skill_id=made.id)
+        assert (await content.read()).startswith(b"PK")
+        kept = await client.beta.memory_stores.memories.retrieve(memory.id, memory_store_id=store.id)
+        assert kept.content == "alpha"
+        [one] = await versions_of(client, store.id)
+        assert one.id == kept.memory_version_id
+        shown = await client.beta.sessions.retrieve(session.id)
+        assert shown.resources == session.resources
+        mounted = tmp_path / "data" / "mounts" / session.id
+        assert (mounted / "uploads" / file.id).read_bytes() == b"alpha"
+        assert (mounted / "memory" / "notes" / "a").read_text() == "alpha"
+
+
+async def versions_of(client: AsyncAnthropic, store_id: str) -> list[Any]:
+    return [one async for one in client.beta.memory_stores.memory_versions.list(store_id)]

@@ -253,10 +253,11 @@ async def test_what_a_session_writes_becomes_memories_of_that_session(tmp_path: 
 
     def begin(request: ModelRequest) -> Any:
         seen.append(request)
-        return [call("read", file_path=f"{PLACE}/a"), call("grep", pattern="beta", path=PLACE)]
+        return [call("read", file_path=f"{PLACE}/a")]
 
     script = [
         begin,
+        [call("grep", pattern="beta", path=PLACE)],
         [call("edit", file_path=f"{PLACE}/a", old_string="alpha", new_string="changed")],
         [call("bash", command=f"cd {PLACE} && mkdir deep && echo new > deep/n.md && mv b c && rm d")],
         [call("write", file_path=f"{PLACE}/w.md", content="written")],
@@ -409,6 +410,18 @@ async def test_stores_that_a_session_cannot_have_are_refused(
     with pytest.raises(anthropic.BadRequestError, match=named):
         await session_with(server.client, resources=given)
     assert not list((tmp_path / "data").glob("mounts/*"))
+
+
+async def test_resources_stand_in_the_order_in_which_they_were_given(server: Server) -> None:
+    store = await store_with(server.client)
+    file = await server.client.beta.files.upload(file=("a.txt", b"alpha"))
+    files: list[Any] = [
+        {"type": "file", "file_id": file.id, "mount_path": f"{number}.txt"} for number in range(3)
+    ]
+    memory: Any = {"type": "memory_store", "memory_store_id": store.id}
+    session = await session_with(server.client, resources=[files[2], memory, files[0], files[1]])
+    places = [data(one)["mount_path"].rpartition("/")[2] for one in session.resources]
+    assert places == ["2.txt", "team-notes", "0.txt", "1.txt"]
 
 
 async def test_two_stores_of_one_name_have_folders_of_their_own(server: Server) -> None:

@@ -145,13 +145,15 @@ async def test_a_session_is_told_of_skills_and_finds_their_files(tmp_path: Path)
 
     def begin(request: ModelRequest) -> Any:
         seen.append(request)
-        return [
-            call("read", file_path="/mnt/skills/tax-forms/SKILL.md"),
-            call("bash", command="/mnt/skills/tax-forms/scripts/fill.sh"),
-            call("bash", command="touch /mnt/skills/tax-forms/new"),
-        ]
+        return [call("read", file_path="/mnt/skills/tax-forms/SKILL.md")]
 
-    async with serving(tmp_path, [begin, "Done."]) as server:
+    script = [
+        begin,
+        [call("bash", command="/mnt/skills/tax-forms/scripts/fill.sh")],
+        [call("bash", command="touch /mnt/skills/tax-forms/new")],
+        "Done.",
+    ]
+    async with serving(tmp_path, script) as server:
         client = server.client
         skill = await client.beta.skills.create(files=files())
         agent = await agent_with(client, {"type": "custom", "skill_id": skill.id}, system="Be brief.")

@@ -1,6 +1,7 @@
 """Lines that break: every event comes once and in order, and no turn is begun twice."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import anyio
@@ -47,18 +48,32 @@ def places(script: Any) -> Iterator[int]:
     return iter(range(length(script) + 1))
 
 
-@pytest.mark.parametrize("script", [TALK, FAILED], ids=["done", "failed"])
+@contextmanager
+def one_client() -> Iterator[tuple[EngineClient, CutLines]]:
+    """A client whose engine can be another one each time."""
+    lines = CutLines(FakeEngine())
+    with EngineClient(door=HttpDoor("http://engine", KEY, transport=lines, sleep=at_once)) as engine:
+        yield engine, lines
+
+
 @pytest.mark.parametrize(
-    "options", [{}, {"ids_only": True}, {"names_turn": True}, {"line_end": "\r\n"}], ids=str
+    ("script", "options"),
+    [
+        (TALK, {}),
+        (FAILED, {}),
+        (TALK, {"ids_only": True, "names_turn": True}),
+        (TALK, {"line_end": "\r\n"}),
+    ],
+    ids=["done", "failed", "stamps in frames", "other line ends"],
 )
 def test_a_line_may_break_at_every_byte(script: Any, options: dict[str, Any]) -> None:
     wanted = without_heartbeats(script)
-    for place in places(script):
-        app = FakeEngine(script, **options)
-        app.cuts = [place]
-        with client(app) as engine:
-            assert told(engine.execute(message="Hi", task_id="t")) == wanted, place
-        assert app.executed == 1
+    with one_client() as (engine, lines):
+        for place in places(script):
+            app = lines.app = FakeEngine(script, **options)
+            app.cuts = [place]
+            assert told(engine.execute(message="Hi", task_id=f"task {place}")) == wanted, place
+            assert app.executed == 1
 
 
 def test_a_line_may_break_again_and_again() -> None:
@@ -190,11 +205,11 @@ def test_an_answer_that_is_no_stream_is_refused() -> None:
 
 
 def test_a_replay_may_break_at_every_byte() -> None:
-    for place in places(TALK):
-        app = FakeEngine()
-        app.remember("t", TALK)
-        app.cuts = [place]
-        with client(app) as engine:
+    with one_client() as (engine, lines):
+        for place in places(TALK):
+            app = lines.app = FakeEngine()
+            app.remember("t", TALK)
+            app.cuts = [place]
             assert told(engine.replay()) == without_heartbeats(TALK), place
 
 

@@ -1,6 +1,7 @@
 """Finding credentials."""
 
 import base64
+import html
 import json
 from urllib.parse import quote
 
@@ -23,6 +24,11 @@ SECRET = 'pa"ss/wörd+1'
         quote(SECRET, safe=""),
         json.dumps(SECRET),
         json.dumps(SECRET, ensure_ascii=False),
+        json.dumps(SECRET).replace("/", "\\/"),
+        json.dumps(json.dumps(SECRET)[1:-1]),
+        quote(SECRET, safe="").replace("%2F", "%2f").replace("%C3%B6", "%c3%b6").replace("%2B", "%2b"),
+        html.escape(SECRET),
+        repr(SECRET),
     ],
 )
 def test_a_known_value_is_masked_in_every_spelling(spelled: str) -> None:

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolwright.catalog.context_files import ContextFile, ContextFiles
-from toolwright.contracts.definitions import AgentDefinition, RunLimits
+from toolwright.contracts.definitions import AgentDefinition, RunLimits, SkillDefinition
+from toolwright.contracts.mounts import Mount
 from toolwright.turns.prompt import PromptInputs, Surroundings, part_text, system_parts
 
 WHOLE = Path(__file__).with_name("whole_prompt.md")
@@ -152,3 +153,22 @@ def test_a_context_file_made_of_blanks_takes_no_time() -> None:
     text = "<" + " " * 200_000
     file = ContextFile("/x", "project", text, len(text))
     assert text in system_parts(replace(BARE, context=ContextFiles(files=(file,))))[-1]
+
+
+def test_skills_and_mounts_are_told_of_and_begin_no_lines_of_their_own() -> None:
+    skill = SkillDefinition(name="forms", description="Fills in\n# forms.", path="/mnt/skills/forms")
+    agent = AgentDefinition(system="Be brief.", replaces_prompt=True, skill_folders=(skill,))
+    mounts = (
+        Mount(path="/mnt/in", folder="/srv/data/in", about="Given\n# to you."),
+        Mount(path="/mnt/out", folder="/srv/data/out", writable=True),
+    )
+    inputs = PromptInputs(agent=agent, surroundings=None, mounts=mounts)
+    own, skills, folders = system_parts(inputs)
+    assert own == "Be brief."
+    assert skills == f"{part_text('skills')}\n\n- forms (/mnt/skills/forms/SKILL.md): Fills in # forms."
+    assert folders == (
+        "# Folders besides your own\n\n- /mnt/in (read only): Given # to you.\n- /mnt/out (read and write)"
+    )
+    unseen = system_parts(replace(inputs, commands_see_mounts=False))[-1]
+    assert "Tools for files see them; commands do not." in unseen
+    assert "/srv/data" not in "".join(system_parts(inputs))

@@ -4,19 +4,21 @@ from dataclasses import replace
 
 import pytest
 
-from toolwright.contracts.vaults import Credential, NoMasterKey, RefreshTerms, SecretParts, Vault
+from toolwright.contracts.vaults import Credential, NoMasterKey, RefreshTerms, SecretParts, SignedIn, Vault
 from toolwright.vaults.master_keys import MasterKeys, find_keys, new_key, read_keys
 from toolwright.vaults.sealing import new_vault_key, opened, sealed, unwrapped, wrapped
 
 KEYS = read_keys(new_key(), "a test")
 VAULT = Vault(vault_id="vault_1", name="mine", created_at=0, updated_at=0)
 TERMS = RefreshTerms(token_endpoint="https://example.com/token", client_id="us")
+SIGNED_IN = SignedIn(issuer="https://example.com", client_id="us")
 CREDENTIAL = Credential(
     credential_id="credential_1",
     vault_id="vault_1",
     kind="oauth",
     server_url="https://example.com/mcp",
     refresh=TERMS,
+    signed_in=SIGNED_IN,
 )
 SECRET = SecretParts(value="token-in-the-clear", refresh_token="refresh-in-the-clear")
 
@@ -42,8 +44,11 @@ def test_what_was_sealed_opens_and_shows_nothing_before() -> None:
         replace(CREDENTIAL, refresh=replace(TERMS, token_endpoint="https://evil.example/token")),
         replace(CREDENTIAL, refresh=replace(TERMS, client_id="them")),
         replace(CREDENTIAL, refresh=None),
+        replace(CREDENTIAL, signed_in=None),
+        replace(CREDENTIAL, signed_in=replace(SIGNED_IN, issuer="https://evil.example")),
+        replace(CREDENTIAL, signed_in=replace(SIGNED_IN, revocation_endpoint="https://evil.example/r")),
     ],
-    ids=["id", "vault", "server", "kind", "header", "endpoint", "client", "terms"],
+    ids=["id", "vault", "server", "kind", "header", "endpoint", "client", "terms", "login", "issuer", "end"],
 )
 def test_a_row_that_was_moved_or_pointed_elsewhere_does_not_open(other: Credential) -> None:
     key, _ = new_vault_key(KEYS, "ours", VAULT)

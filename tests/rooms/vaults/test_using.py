@@ -1,5 +1,6 @@
 """A credential at the moment of its use: for one address, recorded first, renewed once."""
 
+import asyncio
 from collections.abc import Mapping
 from urllib.parse import parse_qs
 
@@ -24,6 +25,7 @@ from toolwright.contracts.vaults import (
 from toolwright.testing import FakeClock, MemoryEgress
 from toolwright.vaults.addresses import normal
 from toolwright.vaults.master_keys import new_key, read_keys
+from toolwright.vaults.renewals import Renewals
 from toolwright.vaults.service import MOST_CREDENTIALS, Vaults
 from toolwright.vaults.using import VaultCredentials
 from toolwright.workspaces.network import NetworkGate
@@ -43,7 +45,7 @@ class Desk:
     def __init__(self, answers: Mapping[str, Answer] | None = None) -> None:
         self.clock = FakeClock()
         self.vaults = Vaults(MemoryVaults(), read_keys(new_key(), "a test"), clock=self.clock)
-        self.egress = MemoryEgress(NetworkGate(), answers or {})
+        self.egress: MemoryEgress = MemoryEgress(NetworkGate(), answers or {})
         self.uses: list[CredentialUse] = []
         self.watched: set[str] = set()
         self.full = False
@@ -53,7 +55,7 @@ class Desk:
             raise EngineFault("the disk is full")
         self.uses.append(use)
 
-    def of(self, *vault_ids: str) -> VaultCredentials:
+    def of(self, *vault_ids: str, renewals: Renewals | None = None) -> VaultCredentials:
         return VaultCredentials(
             self.vaults,
             vault_ids,
@@ -61,6 +63,7 @@ class Desk:
             clock=self.clock,
             record=self._record,
             watch=self.watched.update,
+            renewals=renewals,
         )
 
     async def vault_with(
@@ -257,3 +260,51 @@ def test_addresses_have_one_form_in_which_they_are_compared(written: str, compar
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(VaultError):
         normal(url)
+
+
+async def test_a_renewal_that_began_is_kept_though_nobody_waits_for_it_any_more() -> None:
+    sent, answer = anyio.Event(), anyio.Event()
+
+    class Slow(MemoryEgress):
+        async def send(self, request: WebRequest) -> WebResponse:
+            sent.set()
+            await answer.wait()
+            return await super().send(request)
+
+    desk, renewals = Desk(), Renewals()
+    desk.egress = Slow(NetworkGate(), {TOKEN_ENDPOINT: renewing([])})
+    vault_id, credential_id = await desk.vault_with(OLD, refresh=TERMS, expires_at=desk.clock.now())
+    waiting = asyncio.create_task(desk.of(vault_id, renewals=renewals).headers(SERVER))
+    with anyio.fail_after(10):
+        await sent.wait()
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        answer.set()
+        await renewals.settled()
+    assert (await desk.vaults.opened(credential_id)).value == "renewed-token-1"
+
+
+async def test_what_is_there_for_a_server_has_another_name_once_it_is_another() -> None:
+    desk = Desk()
+    vault_id, credential_id = await desk.vault_with(SecretParts(value="before-rotation"))
+    credentials = desk.of(vault_id)
+    before = await credentials.standing(SERVER)
+    assert await credentials.standing(SERVER) == before
+    await desk.clock.advance(1)
+    await desk.vaults.rotate(credential_id, SecretParts(value="after-rotation"))
+    assert await credentials.standing(SERVER) not in {before, ""}
+    assert await credentials.standing("https://elsewhere.example.com") == ""
+    assert desk.uses == []
+
+
+async def test_every_value_is_known_before_it_is_used_and_archived_ones_are_not() -> None:
+    desk = Desk()
+    vault_id, credential_id = await desk.vault_with(OLD, refresh=TERMS)
+    await desk.of(vault_id).learn()
+    assert desk.watched == {OLD.value, OLD.refresh_token, OLD.client_secret}
+    assert desk.uses == []
+    desk.watched.clear()
+    await desk.vaults.archive_credential(credential_id)
+    await desk.of(vault_id).learn()
+    assert desk.watched == set()

@@ -612,3 +612,12 @@ def make_link(place: Place, at: str, target: str, absolute: bool) -> str | None:
     except OSError:
         return None
     return path
+
+
+def test_a_confined_workspace_grants_nothing(place: Place) -> None:
+    secret = str(place.outside / "secret")
+    with place.open().granting([(secret, "read")]).open(secret) as file:
+        assert file.read() == SECRET
+    with pytest.raises(ToolFailure) as refused:
+        place.open(confined=True).granting([(secret, "read"), (secret, "write")]).open(secret)
+    assert refused.value.code == "path_outside_workspace"

@@ -88,7 +88,7 @@ class _Termed(httpx2.AsyncBaseTransport):
         self._judge_place(request.url)
         headers = await self._terms.headers()
         answer = await self._sent(request, headers)
-        if answer.status_code not in _DENIED or self._terms.refused is None:
+        if answer.status_code not in _DENIED or self._terms.refused is None or _permits_too_little(answer):
             return answer
         if not await self._terms.refused(headers):
             return answer
@@ -166,6 +166,11 @@ class _Body(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._answer.aclose()
+
+
+def _permits_too_little(answer: httpx2.Response) -> bool:
+    """Whether a credential is good and does not permit this: a renewed one would permit no more."""
+    return answer.status_code == 403 and "insufficient_scope" in answer.headers.get("www-authenticate", "")
 
 
 def _is_json(answer: httpx2.Response) -> bool:

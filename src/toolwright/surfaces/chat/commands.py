@@ -10,13 +10,14 @@ from anyio.to_thread import run_sync
 from toolwright.contracts.errors import SettingsError
 from toolwright.contracts.permissions import Behavior, RuleChange
 from toolwright.sessions.finding import session_meant
-from toolwright.surfaces.chat import looking
+from toolwright.surfaces.chat import looking, server_prompts
 from toolwright.surfaces.chat.conversation import Conversation
 from toolwright.surfaces.chat.picking import Picker, Row
 from toolwright.surfaces.chat.slash import Asked
 from toolwright.surfaces.cli.session_options import short_id
 from toolwright.surfaces.rendering.calls import Verbosity
 from toolwright.tool_calls.permissions.modes import mode_named
+from toolwright.wiring.skills import task_of
 
 Command = Callable[[Conversation, str], Awaitable[None]]
 
@@ -81,9 +82,28 @@ async def _tools(talk: Conversation, rest: str) -> None:
     talk.page.print(looking.tools((await talk.parts()).offered, talk.page.width))
 
 
+async def _mcp(talk: Conversation, rest: str) -> None:
+    """Show prompts of servers, or say one of them to the session."""
+    parts = await talk.parts()
+    if not rest.startswith(server_prompts.PREFIX):
+        talk.page.say(server_prompts.listing(await server_prompts.all_prompts(parts)))
+        return
+    await talk.session.send(await server_prompts.filled_in(parts, rest))
+
+
 async def _agents(talk: Conversation, rest: str) -> None:
     del rest
     talk.page.print(looking.agents(talk.engine.loaded, await talk.session.state(), talk.page.width))
+
+
+async def _skill(talk: Conversation, rest: str) -> None:
+    name, _, words = rest.partition(" ")
+    if name:
+        text = await run_sync(partial(task_of, talk.engine.loaded, name, words.strip()))
+        await talk.session.send(text)
+        return
+    rows = tuple(Row(one, one, (about,)) for one, about in await run_sync(looking.skills, talk.engine.loaded))
+    talk.offer(Picker("Work as which skill says?", rows), lambda name: _skill(talk, name))
 
 
 async def _usage(talk: Conversation, rest: str) -> None:
@@ -171,7 +191,9 @@ _COMMANDS: Mapping[str, Command] = {
     "mode": _mode,
     "permissions": _permissions,
     "tools": _tools,
+    "mcp": _mcp,
     "agents": _agents,
+    "skill": _skill,
     "usage": _usage,
     "compact": _compact,
     "details": _details,
@@ -199,5 +221,7 @@ def words_of(talk: Conversation, name: str) -> list[tuple[str, str]]:
             return looking.models(talk.engine.loaded, present=talk.state.transcript.model)
         case "new":
             return looking.agent_words(talk.engine.loaded)
+        case "skill":
+            return looking.skills(talk.engine.loaded)
         case _:
             return []

@@ -162,6 +162,17 @@ def agent_words(loaded: "Loaded") -> list[tuple[str, str]]:
     return [(one.definition.name, _first_sentence(one.definition.description)) for one in known]
 
 
+def skills(loaded: "Loaded") -> list[tuple[str, str]]:
+    """Return the names of skills that a person can take up, each with its description. Blocking."""
+    from toolwright.wiring.skills import project_skills
+
+    return [
+        (skill.name, _first_sentence(skill.description))
+        for skill in project_skills(loaded).all
+        if skill.trusted and skill.form == "SKILL.md"
+    ]
+
+
 def usage(state: "SessionState", *, window: int) -> Node:
     """Return what the session has used, its children included."""
     talk = state.conversation

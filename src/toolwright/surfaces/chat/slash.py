@@ -24,7 +24,9 @@ COMMANDS: tuple[Slash, ...] = (
     Slash("mode", "how much is asked before something runs", "[MODE]"),
     Slash("permissions", "show the rules in force, or add one", "[allow|ask|deny RULE]"),
     Slash("tools", "show what the model may call"),
+    Slash("mcp", "show the prompts of MCP servers; /mcp__SERVER__PROMPT takes one", "[ARGUMENTS]"),
     Slash("agents", "show the agents there are, and the children of this session"),
+    Slash("skill", "work as a skill says", "[NAME [WORDS]]", ("skills",)),
     Slash("usage", "show tokens, cost and how full the window is", also=("context", "cost")),
     Slash("compact", "put a summary in place of the older part"),
     Slash("details", "how much of calls to show", "compact|normal|full"),
@@ -65,6 +67,8 @@ def read(text: str) -> Asked | Unknown | None:
     if found is None:
         return None
     word, rest = found[1].lower(), (found[2] or "").strip()
+    if word.startswith("mcp__"):
+        return Asked("mcp", f"{found[1]} {rest}".rstrip())
     by_name = {name: one.name for one in COMMANDS for name in (one.name, *one.also)}
     if word in by_name:
         return Asked(by_name[word], rest)

@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import anyio
@@ -13,13 +13,14 @@ import orjson
 from toolwright.contracts.errors import SettingsError
 from toolwright.contracts.ids import new_id
 from toolwright.contracts.tool import CallResult, Failed, Tool, ToolCall
-from toolwright.settings import load
+from toolwright.settings import Loaded, load
 from toolwright.surfaces.cli.asking import Nobody, TerminalApprover
 from toolwright.surfaces.cli.modules import tools_of
 from toolwright.surfaces.cli.showing import Screen
 from toolwright.surfaces.rendering.session_items import FRAMES_PER_SECOND
 from toolwright.tool_calls.permissions.modes import mode_named
 from toolwright.wiring import House, Wanted, build
+from toolwright.wiring.skills import LoneAsker, SessionSkills, project_skills
 from toolwright.workspaces.roots import refuse_unfit
 
 Form = Literal["terminal", "plain", "json", "raw"]
@@ -35,19 +36,21 @@ class Request:
 
     name: str
     input: str
-    batch: str
     form: Form
     folder: str
-    mode: str
-    allow: tuple[str, ...]
-    ask: tuple[str, ...]
-    deny: tuple[str, ...]
-    toolset: str
-    modules: tuple[str, ...]
-    features: tuple[str, ...]
-    session: str
-    may_ask: bool
-    screen_reader: bool
+    batch: str = ""
+    mode: str = ""
+    allow: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    toolset: str = ""
+    modules: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+    session: str = "local"
+    may_ask: bool = True
+    screen_reader: bool = False
+    skill: str = ""
+    """The skill that is to be run, offered as a tool or not."""
 
 
 def run(request: Request) -> int:
@@ -79,8 +82,11 @@ def _house(request: Request, screen: Screen) -> House:
     asks = request.may_ask and sys.stdin.isatty()
     folder = _folder(request)
     loaded = load(folder, environ=dict(os.environ), cli=_settings(request))
+    asker = LoneAsker(loaded)
     wanted = Wanted(
         tools=_own_tools(request.modules),
+        skills=_skills(loaded, request.skill),
+        helper=asker,
         session=_session(request.session),
         approver=TerminalApprover(screen) if asks else Nobody(),
         sink=screen,
@@ -90,7 +96,26 @@ def _house(request: Request, screen: Screen) -> House:
         refuse_unfit([folder])
     except SettingsError as problem:
         raise SettingsError(f"{problem} Name another folder with --dir.") from None
-    return build(loaded, wanted)
+    house = build(loaded, wanted)
+    house.ports.stack.push_async_callback(asker.close)
+    return house
+
+
+def _skills(loaded: Loaded, wanted: str) -> SessionSkills:
+    """The skills of the project; one that is to be run is the only one, and a tool.
+
+    May raise DefinitionError, SettingsError.
+    """
+    known = project_skills(loaded)
+    if not wanted:
+        return SessionSkills(known)
+    one = known.find(wanted)
+    if not one.skill.can_run:
+        remedy = (
+            "Trust its project first (toolwright trust)." if not one.skill.trusted else "It is only read."
+        )
+        raise SettingsError(f"the skill {wanted!r} cannot be run. {remedy}")
+    return SessionSkills(replace(known, skills=(replace(one, skill=replace(one.skill, exposed=True)),)))
 
 
 async def _results(

@@ -26,6 +26,7 @@ Examples:
   toolwright run "Why does the build fail?"
   toolwright run "Fix it" --continue --allow 'Bash(make *)'
   git diff | toolwright run - --permission-mode plan
+  toolwright run --skill review-changes main..HEAD
   toolwright run "Describe this" --attach screen.png --model ollama/qwen3
   toolwright run "Count the TODOs" --json --max-rounds 20 | jq .type
 """
@@ -34,6 +35,9 @@ Task = Annotated[str, typer.Argument(metavar="TASK", help="What to do; - reads s
 Attach = Annotated[
     list[str] | None,
     typer.Option(metavar="FILE", help="Hand over an image, a PDF or a text file; may be repeated."),
+]
+Skill = Annotated[
+    str, typer.Option(metavar="NAME", help="Work as this skill says; TASK is what it is to work on.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON for each event, and a last one.")]
 NoInput = Annotated[bool, typer.Option("--no-input", help="Never ask; refuse instead.")]
@@ -48,6 +52,7 @@ def run(
     options: "SessionOptions",
     task: Task = "",
     attach: Attach = None,
+    skill: Skill = "",
     details: Details = "normal",
     json: Json = False,
     plain: Plain = False,
@@ -60,6 +65,7 @@ def run(
     request = RunRequest(
         task=task,
         attached=tuple(attach or ()),
+        skill=skill,
         form=form(json=json, plain=plain),
         details=verbosity(details),
         may_ask=not no_input,

@@ -15,6 +15,7 @@ from toolwright.contracts.content import Content
 from toolwright.contracts.errors import NoUserChannel, SettingsError, ToolwrightError
 from toolwright.contracts.events import RunEndKind
 from toolwright.contracts.permissions import ApprovalAnswer, ApprovalRequest
+from toolwright.settings import load
 from toolwright.surfaces.approving import answered
 from toolwright.surfaces.cli.asking import TerminalApprover
 from toolwright.surfaces.cli.attaching import content_of
@@ -22,6 +23,7 @@ from toolwright.surfaces.cli.run_screen import Form, RunScreen
 from toolwright.surfaces.cli.session_options import SessionOptions, engine_for, session_of, way_back
 from toolwright.surfaces.rendering.calls import Verbosity
 from toolwright.surfaces.rendering.session_items import FRAMES_PER_SECOND
+from toolwright.wiring.skills import task_of
 
 if TYPE_CHECKING:
     from toolwright.contracts.models import ModelProvider
@@ -52,6 +54,8 @@ class RunRequest:
 
     task: str
     attached: tuple[str, ...] = ()
+    skill: str = ""
+    """A skill that the task is for: its instructions come first."""
     form: Form = "terminal"
     details: Verbosity = "normal"
     may_ask: bool = True
@@ -64,9 +68,20 @@ def run_task(request: RunRequest, options: SessionOptions, *, provider: "ModelPr
     ``provider`` is asked instead of a model by name. May raise ToolwrightError.
     """
     task = content_of(request.task, request.attached)
+    if request.skill:
+        task = _with_skill(request, options)
     if not task and not (options.continues or options.resume):
         raise SettingsError('there is no task: write one, such as toolwright run "Why does the build fail?"')
     return anyio.run(_run, task, request, options, provider)
+
+
+def _with_skill(request: RunRequest, options: SessionOptions) -> Content:
+    """Return the instructions of a skill, with the task as what it works on. May raise ToolwrightError."""
+    if request.attached:
+        raise SettingsError("--skill and --attach exclude each other; name the files in the task.")
+    text = content_of(request.task, ())
+    loaded = load(os.path.realpath(options.folder), environ=os.environ)
+    return task_of(loaded, request.skill, text if isinstance(text, str) else "")
 
 
 async def _run(

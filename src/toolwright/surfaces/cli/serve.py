@@ -19,6 +19,7 @@ lets running sessions come to rest first; what they were at goes on with the nex
 Examples:
   toolwright serve
   toolwright serve --port 8080 --data ./data --model anthropic/claude-sonnet-5
+  toolwright serve --catalog ./catalog --watch
 """
 
 
@@ -38,21 +39,44 @@ def serve(
     behind_proxy: Annotated[
         bool, typer.Option("--behind-proxy", help="Something in front of it speaks TLS.")
     ] = False,
+    catalog: Annotated[
+        str,
+        typer.Option("--catalog", metavar="DIR", help="Tools and agents; else $CATALOG_DIR, else the stock."),
+    ] = "",
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Read the catalog anew when a file of it changes.")
+    ] = False,
 ) -> None:
     """Serve."""
+    from toolwright.surfaces.engine_variables import grace_of
     from toolwright.surfaces.http.serving import serve as serving
     from toolwright.surfaces.server_settings import Serving
 
+    environ = {**_dotenv(), **os.environ}
     asked = Serving(
-        environ=os.environ,
+        environ=environ,
         host=host,
         port=port,
         data=data,
         model=model,
         hosts=tuple(name or ()),
         behind_proxy=behind_proxy,
+        catalog=catalog,
+        watch=watch,
+        grace=grace_of(environ),
     )
     asyncio.run(serving(asked, ready=_ready))
+
+
+def _dotenv() -> dict[str, str]:
+    """Return what a ``.env`` file here says; the environment of the process goes before it."""
+    from toolwright.surfaces.engine_variables import read_dotenv
+
+    try:
+        with open(".env", encoding="utf-8") as file:
+            return read_dotenv(file.read())
+    except FileNotFoundError:
+        return {}
 
 
 async def _ready(house: "House", address: str) -> None:

@@ -146,12 +146,18 @@ def _known(toolset: str | None) -> "list[Shown]":
     from toolwright import settings, wiring
     from toolwright.surfaces.cli import tool_facts
     from toolwright.wiring.agents import agents_to_show
+    from toolwright.wiring.skills import SessionSkills, project_skills
 
     chosen: dict[str, Any] = {"tools": {"toolset": toolset}} if toolset else {}
     loaded = settings.load(os.getcwd(), environ=os.environ, cli=chosen)
     with tempfile.TemporaryDirectory() as folder:  # looking leaves nothing behind in the project
         children = agents_to_show(loaded)
-        house = wiring.build(loaded, wiring.Wanted(session_dir=folder, children=children))
+        house = wiring.build(
+            loaded,
+            wiring.Wanted(
+                session_dir=folder, children=children, skills=SessionSkills(project_skills(loaded))
+            ),
+        )
         anyio.run(house.close)
     return tool_facts.shown(house.registry, house.offered, house.left_out)
 

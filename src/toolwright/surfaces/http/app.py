@@ -51,6 +51,10 @@ class House:
     version: str
     draining: bool = False
     """The server is ending: nothing new is begun."""
+    watches: bool = False
+    """Dialects look by themselves whether files of theirs have changed."""
+    at_hangup: list[Callable[[], None]] = field(default_factory=list)
+    """Called when a signal asks to read files anew."""
     at_end: list[Callable[[], None]] = field(default_factory=list)
     """Called when the server ends, before sessions are closed: ends streams."""
     stack: AsyncExitStack = field(default_factory=AsyncExitStack)
@@ -100,9 +104,9 @@ def application(house: House, speeches: Sequence[Speech] = (), *, hosts: Collect
     """Return the whole application."""
     app = FastAPI(title="Toolwright", version=house.version, openapi_url=None, docs_url=None)
     app.state.house = house
-    _add_health(app, house)
     for _, add_routes in speeches:
         add_routes(app, house)
+    _add_health(app, house)  # a dialect may tell of it in words of its own
     for kind in (HTTPException, Problem, ToolwrightError, Exception):
         app.add_exception_handler(kind, tell)
     dialects = [dialect for dialect, _ in speeches]

@@ -1,9 +1,11 @@
 """Running the HTTP application: opens what it works with, listens, and ends gracefully."""
 
 import asyncio
+import logging
+import signal
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from importlib.metadata import version
 from types import FrameType
@@ -12,19 +14,23 @@ from typing import Final
 import uvicorn
 from starlette.types import ASGIApp
 
+from toolwright.catalog.directory.keeping import CatalogKeeper
 from toolwright.contracts.errors import SettingsError
 from toolwright.contracts.models import ModelProvider
 from toolwright.memories.folders import MemoryFolders
 from toolwright.memories.service import Memories
 from toolwright.sessions.taking_up import take_up
 from toolwright.settings import Loaded
+from toolwright.surfaces.engine_variables import EngineOptions, options_of
 from toolwright.surfaces.http.app import House, application
 from toolwright.surfaces.http.speeches import SPEECHES
 from toolwright.surfaces.server_settings import Serving, refuse_unsafe, settings_of
+from toolwright.wiring.catalog import catalog_keeper, load_platform_modules
 from toolwright.wiring.server_stores import open_server_stores
 from toolwright.wiring.vaults import open_vaults
 from toolwright.wiring.works import WorksWanted, open_works
 
+log = logging.getLogger(__name__)
 _MOST_CONNECTIONS: Final = 10_000
 _KEEP_ALIVE: Final = 75
 _CLOSING_SECONDS: Final = 5
@@ -39,8 +45,9 @@ async def opened(
     async with open_server_stores(loaded) as stores, open_vaults(loaded) as vaults:
         memories = Memories(stores.documents, stores.clock)
         folders = MemoryFolders(memories, stores.clock)
-        wanted = WorksWanted(model=model or serving.model, vaults=vaults, keeper=folders)
+        wanted = WorksWanted(model=model or serving.model, vaults=vaults, in_step=folders)
         works = await open_works(loaded, wanted)
+        keeper = await _catalog(serving)
         house = House(
             works=works,
             loaded=loaded,
@@ -52,13 +59,34 @@ async def opened(
             memory_folders=folders,
             clock=stores.clock,
             version=version("toolwright"),
+            watches=serving.watch,
         )
+        house.parts[CatalogKeeper] = keeper
+        house.parts[EngineOptions] = options_of(serving.environ)
         try:
             await take_up(works.sessions)
             yield house
         finally:
             await house.stack.aclose()
             await works.close(grace=serving.grace)
+
+
+async def _catalog(serving: Serving) -> CatalogKeeper:
+    """Read the catalog of a server. May raise SettingsError."""
+    environ = serving.environ
+    modules = [name.strip() for name in environ.get("PLATFORM_MODULES", "").split(",") if name.strip()]
+    keeper = catalog_keeper(
+        serving.catalog or environ.get("CATALOG_DIR", ""),
+        permissions_file=environ.get("PERMISSIONS_FILE", ""),
+    )
+
+    def read() -> None:
+        load_platform_modules(modules)
+        for problem in keeper.open().problems:
+            log.warning("catalog: %s: %s: %s", problem.file, problem.error, problem.message)
+
+    await asyncio.to_thread(read)
+    return keeper
 
 
 async def serve(serving: Serving, *, ready: Callable[[House, str], Awaitable[None]]) -> None:
@@ -68,7 +96,24 @@ async def serve(serving: Serving, *, ready: Callable[[House, str], Awaitable[Non
     """
     async with _listening_house(serving) as (house, listener):
         server = _server(house, serving, partial(ready, house, _address(serving, listener)))
-        await server.serve(sockets=[listener])
+        with _hanging_up(house):
+            await server.serve(sockets=[listener])
+
+
+@contextmanager
+def _hanging_up(house: House) -> Iterator[None]:
+    """Let SIGHUP have files read anew."""
+    loop = asyncio.get_running_loop()
+
+    def hang_up() -> None:
+        for read_anew in house.at_hangup:
+            read_anew()
+
+    loop.add_signal_handler(signal.SIGHUP, hang_up)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGHUP)
 
 
 @asynccontextmanager
@@ -108,7 +153,7 @@ async def _listening_house(
 
 def _server(house: House, serving: Serving, ready: Callable[[], Awaitable[None]]) -> "_Server":
     app = application(house, SPEECHES, hosts=(*serving.hosts, serving.host))
-    return _Server(_config(app), house, ready)
+    return _Server(_config(app, serving), house, ready)
 
 
 class _Server(uvicorn.Server):
@@ -134,7 +179,10 @@ class _Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self._drain()
-        super().handle_exit(sig, frame)
+        if sig == signal.SIGTERM:  # an orderly end: uvicorn would let the signal kill the process afterwards
+            self.should_exit = True
+        else:
+            super().handle_exit(sig, frame)
 
     def _drain(self) -> None:
         self._house.draining = True
@@ -142,7 +190,7 @@ class _Server(uvicorn.Server):
             end()
 
 
-def _config(app: ASGIApp) -> uvicorn.Config:
+def _config(app: ASGIApp, serving: Serving) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         log_config=None,
@@ -152,7 +200,7 @@ def _config(app: ASGIApp) -> uvicorn.Config:
         lifespan="off",
         limit_concurrency=_MOST_CONNECTIONS,
         timeout_keep_alive=_KEEP_ALIVE,
-        timeout_graceful_shutdown=_CLOSING_SECONDS,
+        timeout_graceful_shutdown=max(_CLOSING_SECONDS, round(serving.grace)),
         h11_max_incomplete_event_size=_LONGEST_HEAD,
         proxy_headers=False,
     )

@@ -1,5 +1,6 @@
 """Files that are sent as the parts of a form, read within bounds and rolled to the disk while they come."""
 
+import errno
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Final
@@ -9,6 +10,7 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
+from toolwright.contracts.files import NoRoom
 from toolwright.surfaces.http.problems import Problem
 from toolwright.surfaces.http.reading import too_large
 
@@ -38,7 +40,7 @@ class _Parser(MultiPartParser):
 async def form(request: Request, named: str, *, most: int, files: int = 1) -> AsyncIterator[FormData]:
     """Read a form of up to ``files`` files, sent as ``named``, with up to ``most`` bytes in all.
 
-    May raise Problem.
+    May raise Problem, NoRoom.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "multipart/form-data":
@@ -56,6 +58,10 @@ async def form(request: Request, named: str, *, most: int, files: int = 1) -> As
     )
     try:
         read = await parser.parse()
+    except OSError as problem:
+        if problem.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise NoRoom("There is no room for what was sent.") from problem
+        raise
     except MultiPartException as wrong:
         raise Problem("invalid", f"The form cannot be read: {wrong.message}") from None
     try:

@@ -21,7 +21,7 @@ def denied(policy: Policy, subject: Subject) -> Decision | None:
 def decide(policy: Policy, subject: Subject) -> Decision:
     """Return what rules, mode and tool say about one call. Pure: the same question has the same answer."""
     case = case_of(policy, subject)
-    refusal = _by_deny_rule(case) or _by_tool_refusal(case)
+    refusal = _by_deny_rule(case) or _by_confinement(case) or _by_tool_refusal(case)
     if refusal is not None:
         return refusal
     question = forced_question(case)
@@ -30,7 +30,7 @@ def decide(policy: Policy, subject: Subject) -> Decision:
         if grant is not None:
             return Decision("allow", grant)
         question = open_question(case)
-    return _refused_unless_askable(case, question)
+    return unless_never_asked(policy, question)
 
 
 def command_verdict(policy: Policy, subject: Subject) -> CommandVerdict | None:
@@ -47,6 +47,18 @@ def _by_deny_rule(case: Case) -> Decision | None:
     return None
 
 
+def _by_confinement(case: Case) -> Decision | None:
+    if not case.policy.confined:
+        return None
+    for touched in case.subject.paths:
+        readable = case.book.paths.readable_at(touched.spellings)
+        if not readable or (touched.access != "read" and not case.book.paths.inside_at(touched.spellings)):
+            why = "can only be read" if readable else "lies outside the workspace"
+            reason = Reason("working_directory", f"{touched.path} {why}.")
+            return Decision("deny", reason, blocked_path=touched.path)
+    return None
+
+
 def _by_tool_refusal(case: Case) -> Decision | None:
     objection = case.subject.objection
     if objection is None or objection.verdict == "ask":
@@ -58,8 +70,9 @@ def _bypass(case: Case) -> Reason | None:
     return Reason("mode", "bypassPermissions") if case.policy.mode == "bypassPermissions" else None
 
 
-def _refused_unless_askable(case: Case, question: Decision) -> Decision:
-    if case.policy.mode != "dontAsk":
+def unless_never_asked(policy: Policy, question: Decision) -> Decision:
+    """Return a question, or the refusal that it is in a run that never asks."""
+    if policy.mode != "dontAsk":
         return question
     reason = Reason("mode", f"this run never asks, and {question.reason.detail}", question.reason.rule)
     return Decision("deny", reason, blocked_path=question.blocked_path)

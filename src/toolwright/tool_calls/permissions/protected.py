@@ -16,6 +16,7 @@ _FILES = frozenset({
     ".login", ".logout", "config.fish", ".pam_environment",
 })  # fmt: skip
 _FILE_STARTS = (".yarnrc", "lefthook.", ".lefthook.")
+_WITH_SKILLS = frozenset({".agents", ".claude"})
 _UNDER_CONFIG = frozenset({"git", "toolwright"})
 
 
@@ -34,6 +35,8 @@ def _guards(segment: str, following: str) -> bool:
         return following in _UNDER_CONFIG
     if segment == ".toolwright":
         return following != "worktrees"
+    if segment in _WITH_SKILLS:
+        return following == "skills"
     return segment in _DIRECTORIES
 
 

@@ -66,6 +66,8 @@ class Policy:
     case_folds: bool = False
     stands_for: tuple[str, str] | None = None
     """A copy and what it is a copy of: what is denied or asked about there is so in the copy, too."""
+    confined: bool = False
+    """Nothing outside the roots and the readable folders can be permitted, by whomever."""
     bypass_available: bool = False
     can_ask: bool = True
     worked_out: dict[type, Any] = field(default_factory=dict, init=False, repr=False, compare=False)

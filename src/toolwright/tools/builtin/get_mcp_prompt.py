@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
-from toolwright.contracts.content import Block, Content, TextBlock
-from toolwright.contracts.mcp import PromptAnswer
 from toolwright.contracts.mcp_servers import McpServers
 from toolwright.contracts.ports import BlobStore
 from toolwright.contracts.tool import CallContext, CallState, Done, Input, Outcome, Tool, Traits
@@ -13,7 +11,7 @@ from toolwright.contracts.view import View
 from toolwright.tools.define import ToolClass, described, generic_view
 from toolwright.tools.fields import Field
 from toolwright.tools.mcp.access import prompt_line, required
-from toolwright.tools.mcp.parts import Reader
+from toolwright.tools.mcp.parts import Reader, read_prompt
 from toolwright.tools.services import Services
 
 
@@ -54,21 +52,8 @@ class GetMcpPrompt(ToolClass):
             listed = "\n".join(prompt_line(prompt) for prompt in prompts)
             return Done(listed or "The server has no prompts.", data=[prompt.name for prompt in prompts])
         answer = await servers.get_prompt(server, name, arguments or {})
-        content = await self._content(server, answer)
+        content = await read_prompt(Reader(self._blobs, server), answer)
         return Done(content, data={"server": server, "name": name, "messages": len(answer.messages)})
-
-    async def _content(self, server: str, answer: PromptAnswer) -> Content:
-        reader = Reader(self._blobs, server)
-        blocks: list[Block] = [TextBlock(answer.description)] if answer.description else []
-        for message in answer.messages:
-            read = await reader.content([message.part])
-            if isinstance(read, str):
-                blocks.append(TextBlock(f"{message.role}: {read}"))
-            else:
-                blocks += [TextBlock(f"{message.role}:"), *read]
-        if all(isinstance(block, TextBlock) for block in blocks):
-            return "\n".join(block.text for block in blocks if isinstance(block, TextBlock))
-        return tuple(blocks)
 
     def view(self, call: CallState) -> View:
         view = generic_view(self.spec, call)

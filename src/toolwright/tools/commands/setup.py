@@ -31,6 +31,8 @@ PROTECTED_IF_THERE: Final = (
     ".vscode",
     ".idea",
     ".devcontainer",
+    ".agents/skills",
+    ".claude/skills",
 )
 """The same, but nothing is put in their place where they are missing: a person would stumble over it."""
 PROTECTED_IN_REPOSITORY: Final = ("hooks", "config", "config.worktree", "commondir", "info")

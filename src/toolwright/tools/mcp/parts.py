@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from toolwright.contracts.content import Block, Content, ImageBlock, TextBlock
-from toolwright.contracts.mcp import McpPart
+from toolwright.contracts.mcp import McpPart, PromptAnswer
 from toolwright.contracts.ports import BlobStore
 from toolwright.tools.mcp.texts import one_line
 
@@ -77,6 +77,20 @@ class Reader:
             why = problem.strerror or type(problem).__name__
             return f"[The {what} ({kind}, {len(data):,} bytes) could not be stored: {why}.]"
         return f"[The {what} ({kind}, {blob.size:,} bytes) is stored in {blob.path}.]"
+
+
+async def read_prompt(reader: Reader, answer: PromptAnswer) -> Content:
+    """Return the messages of a prompt as content, each with who says it."""
+    blocks: list[Block] = [TextBlock(answer.description)] if answer.description else []
+    for message in answer.messages:
+        read = await reader.content([message.part])
+        if isinstance(read, str):
+            blocks.append(TextBlock(f"{message.role}: {read}"))
+        else:
+            blocks += [TextBlock(f"{message.role}:"), *read]
+    if all(isinstance(block, TextBlock) for block in blocks):
+        return "\n".join(block.text for block in blocks if isinstance(block, TextBlock))
+    return tuple(blocks)
 
 
 def _ending(media_type: str) -> str:

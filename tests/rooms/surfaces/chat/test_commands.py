@@ -278,3 +278,15 @@ async def test_another_agent_begins_a_new_session(tmp_path: Path) -> None:
         await one.until_printed("explore", "works here")
         state = await one.talk.session.state()
     assert state.created.agent.name == "explore"
+
+
+async def test_a_person_takes_up_a_skill(tmp_path: Path) -> None:
+    folder = tmp_path / "home/.config/toolwright/skills/letters"
+    folder.mkdir(parents=True)
+    text = "---\nname: letters\ndescription: Writes letters.\n---\nWrite to $ARGUMENTS.\n"
+    (folder / "SKILL.md").write_text(text)
+    model = ScriptedModel(["Dear Ann."])
+    async with sitting(tmp_path, model) as one:
+        one.press("/skill letters Ann", ENTER)
+        await one.until_printed("Dear Ann.")
+    assert "Write to Ann." in model.asked[0].messages[0].text

@@ -22,6 +22,8 @@ from toolwright.surfaces.chat.slash import COMMANDS, Asked, Unknown, begun, read
         ("/mo", Unknown("mo", ("mode", "model"))),
         ("/modle x", Unknown("modle", ("mode", "model"))),
         ("/xyzzy", Unknown("xyzzy")),
+        ("/mcp", Asked("mcp")),
+        ("/mcp__Sea__Poem of waves", Asked("mcp", "mcp__Sea__Poem of waves")),
     ],
 )
 def test_a_command_is_known_by_its_name_or_an_unmistakable_beginning(

@@ -560,3 +560,23 @@ def test_the_same_question_has_the_same_answer(
 ) -> None:
     first = decide(policy(mode, allow=allow, ask=ask, deny=deny), subject)
     assert decide(policy(mode, allow=allow, ask=ask, deny=deny), subject) == first
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_nothing_permits_what_lies_outside_a_confined_session(mode: Mode) -> None:
+    given = replace(
+        policy(mode, allow=("read", "edit", "Read(//etc/**)")), confined=True, readable=("/kept",)
+    )
+    for outside in (
+        reading("/etc/passwd"),
+        replace(reading("/work/app/link"), paths=(TouchedPath("/work/app/link", "read", ("/etc/passwd",)),)),
+        replace(reading("/etc/passwd"), hook="allow"),
+        editing("/etc/passwd"),
+        editing("/kept/a"),
+    ):
+        decision = decide(given, outside)
+        assert (decision.behavior, decision.reason.kind) == ("deny", "working_directory")
+    assert decide(given, reading("/kept/a")).behavior == "allow"
+    assert decide(given, reading("/work/app/a")).behavior == "allow"
+    assert decide(given, editing("/kept/a")).reason.detail == "/kept/a can only be read."
+    assert decide(replace(given, confined=False), reading("/etc/passwd")).behavior == "allow"

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolwright.contracts.mounts import Mount
 from toolwright.contracts.permissions import Behavior, Rule, RuleSet, RuleSource
 from toolwright.contracts.tool import Access
 from toolwright.tool_calls.permissions.path_patterns import escaped
@@ -353,3 +354,19 @@ def test_real_links_are_followed(tmp_path_factory: pytest.TempPathFactory) -> No
         resolve=lambda path: (os.path.realpath(path),),
     )
     assert PathRules(made).denied(str(here / "door" / "k"), "read")
+
+
+def test_mounts_are_read_freely_and_those_that_are_writable_are_as_roots() -> None:
+    mounts = (
+        Mount(path="/mnt/in", folder="/data/in"),
+        Mount(path="/mnt/out", folder="/data/out", writable=True),
+    )
+    judge = paths(mounts=mounts, deny=("Read(//mnt/in/secret)",))
+    assert judge.readable("/mnt/in/a")
+    assert judge.readable("/mnt/out/a")
+    assert (judge.inside("/mnt/in/a"), judge.inside("/mnt/out/a")) == (False, True)
+    assert not judge.readable("/data/in/a")
+    assert not judge.readable("/mnt/inner")
+    assert judge.denied("/mnt/in/secret", "read") is not None
+    assert judge.critical("/mnt/out")
+    assert not judge.critical("/mnt/out/a")

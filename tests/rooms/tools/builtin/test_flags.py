@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from toolwright.catalog.skill_folders import known_skills
 from toolwright.contracts.network import SearchHit, WebResponse
 from toolwright.contracts.ports import Command
+from toolwright.contracts.skills import Skill
 from toolwright.contracts.tool import CallContext, CallState, Done, Tool, ToolCall, ToolSpec, Traits
 from toolwright.contracts.tool_search import FoundTool
 from toolwright.settings import load
@@ -20,6 +22,7 @@ from toolwright.testing import (
     MemoryEgress,
     MemorySandbox,
     MemoryShelf,
+    MemorySkills,
     Scripted,
     ScriptedSearch,
     context,
@@ -32,6 +35,7 @@ from toolwright.tools.registry import load_builtins
 from toolwright.tools.toolsets import ONLY_WHERE_NAMED
 from toolwright.wiring import House, Wanted, build, every_builtin
 from toolwright.wiring.shelf import BareShelf
+from toolwright.wiring.skills import SessionSkills
 from toolwright.workspaces.network import NetworkGate
 
 pytestmark = pytest.mark.anyio
@@ -53,6 +57,8 @@ SPECS: dict[str, tuple[str, int | None]] = {
     "file_search": ("DF", 20_000),
     "tool_search": ("AL", None),
     "call_tool": ("AL", 100_000),
+    "skill": ("AL", 50_000),
+    "skill_search": ("DF", 20_000),
     "git_log": ("", 30_000),
     "git_status": ("", 30_000),
     "bash": ("AL", 30_000),
@@ -145,6 +151,10 @@ CALLS: list[tuple[str, Mapping[str, Any], str, str]] = [
     ("http_request", {"url": SITE, "method": "POST"}, "OW", "ask"),
     ("http_request", {"url": SITE, "method": "DELETE"}, "DS OW", "ask"),
     ("tool_search", {"query": "issue"}, "RO CC", "allow"),
+    ("skill", {"skill": "plain"}, "RO CC", "allow"),
+    ("skill", {"skill": "granting"}, "", "ask"),
+    ("skill", {"skill": "granting", "file": "SKILL.md"}, "RO CC", "allow"),
+    ("skill_search", {"query": "plain"}, "RO CC", "allow"),
     ("agent", {"description": "Look", "prompt": "Look."}, "CC", "allow"),
     ("send_message", {"to": "a", "message": "Stop."}, "CC", "allow"),
     ("send_to_agent", {"agent_name": "general", "message": "Dig."}, "CC", "allow"),
@@ -192,7 +202,16 @@ def house_at(root: Path, *, tasks: bool = True, **more: Mapping[str, Any]) -> Ho
     environ = {"BRAVE_API_KEY": "a key that is never sent"}
     loaded = load(str(root), environ=environ, cli=written, read_files=False)
     children = MemoryChildren(is_child=True)
-    wanted = Wanted(session_dir=str(root.parent / "session"), children=children, shelf=BareShelf())
+    skills = [
+        Skill(name="plain", description=""),
+        Skill(name="granting", description="", allowed_tools=("Bash(make)",)),
+    ]
+    wanted = Wanted(
+        session_dir=str(root.parent / "session"),
+        children=children,
+        shelf=BareShelf(),
+        skills=SessionSkills(known_skills((), skills)),
+    )
     return build(loaded, wanted)
 
 
@@ -310,6 +329,7 @@ class Bench:
             clock=clock,
             children=self.children,
             shelf=MemoryShelf([FoundTool(name="create_issue", definition={"description": "Open an issue."})]),
+            skills=MemorySkills([Skill(name="plain", description="Plain work.", instructions="Do it.")]),
             session_dir=str(self.root.parent / "session"),
         )
         for tasks in (True, False):
@@ -415,6 +435,22 @@ TOLD = [
     Told("grep", {"pattern": "nowhere"}, FOUND, "Searching nowhere", "no matches"),
     Told("list_dir", {"path": "."}, "entries truncated", "Listing .", "5 entries"),
     Told("find", {"name": "*.py"}, "paths total truncated", "Finding *.py", "1 found"),
+    Told(
+        "skill",
+        {"skill": "plain"},
+        "skill already_loaded allowed_tools",
+        "Loading skill plain",
+        "loaded",
+    ),
+    Told(
+        "skill",
+        {"skill": "plain"},
+        "skill already_loaded allowed_tools",
+        "Loading skill plain",
+        "loaded before",
+        before=(("skill", {"skill": "plain"}),),
+    ),
+    Told("skill_search", {"query": "plain"}, "hits", "Searching skills: plain", "1 skill"),
     Told("git_log", {}, "", "Reading the history", "1 commit"),
     Told(
         "git_status",

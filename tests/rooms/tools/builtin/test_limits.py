@@ -11,8 +11,10 @@ import anyio
 import pytest
 
 from toolwright.backends.egress.gate import DEFAULT_BOUNDS
+from toolwright.catalog.skill_folders import known_skills
 from toolwright.contracts.network import WebRequest
 from toolwright.contracts.ports import Limits
+from toolwright.contracts.skills import Skill
 from toolwright.contracts.tool import Failed, ToolCall
 from toolwright.settings import load
 from toolwright.testing import MemoryChildren
@@ -20,13 +22,15 @@ from toolwright.tool_calls import validation
 from toolwright.tools.toolsets import ONLY_WHERE_NAMED
 from toolwright.wiring import House, Wanted, build, every_builtin
 from toolwright.wiring.shelf import BareShelf
+from toolwright.wiring.skills import SessionSkills
 
 
 def house_at(folder: Path, **features: bool) -> House:
     written = {"features": {"http_tool": True, **features}}
     loaded = load(str(folder), environ={"BRAVE_API_KEY": "unused"}, cli=written, read_files=False)
     children = MemoryChildren(is_child=True)
-    wanted = Wanted(session_dir=str(folder / "session"), children=children, shelf=BareShelf())
+    skills = SessionSkills(known_skills((), [Skill(name="a", description="")]))
+    wanted = Wanted(session_dir=str(folder / "session"), children=children, shelf=BareShelf(), skills=skills)
     return build(loaded, wanted)
 
 
@@ -149,6 +153,8 @@ FITTING: Mapping[str, Mapping[str, Any]] = {
     "agent": ASK,
     "list_agents": {},
     "tool_search": {"query": "open an issue"},
+    "skill": {"skill": "a"},
+    "skill_search": {"query": "a"},
     "list_mcp_resources": {"server": "docs"},
     "read_mcp_resource": {"server": "docs", "uri": "docs://a"},
     "subscribe_mcp_resource": {"server": "docs", "uri": "docs://a"},

@@ -1,5 +1,6 @@
 """The table of what happens when something goes wrong with a server."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -234,3 +235,30 @@ def test_errors_of_the_tools_themselves_do_not_count() -> None:
     for _ in range(50):
         breaker.note(fault("refused"), 0.0)
     assert breaker.refused_for(0.0) == 0.0
+
+
+def test_a_server_that_let_nobody_in_says_what_a_person_does() -> None:
+    refused = fault("auth", status=401, challenge='Bearer resource_metadata="https://h/x"')
+    given_up = decisions.after_failed_meeting(server(), refused, 1)
+    assert isinstance(given_up, GiveUp)
+    assert given_up.status == "needs_auth"
+    assert "toolwright mcp login srv" in given_up.reason
+    written = replace(server(), headers={"authorization": "Bearer x"})
+    assert decisions.after_loss(written, refused, 1) == GiveUp("needs_auth", "why")
+
+
+def test_a_call_that_is_not_permitted_costs_nobody_the_connection() -> None:
+    assert not decisions.ends_connection(server(), fault("auth", status=403))
+    assert decisions.ends_connection(server(), fault("auth", status=401))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "command"),
+    [
+        ("files:write files.read", "toolwright mcp login srv --again --scope files:write --scope files.read"),
+        ("a;rm `x` $(y) 'z'", "toolwright mcp login srv --again"),
+    ],
+)
+def test_how_to_permit_more_is_said_without_the_words_of_a_stranger(wanted: str, command: str) -> None:
+    narrow = fault("auth", status=403, challenge=f'Bearer error="insufficient_scope", scope="{wanted}"')
+    assert decisions.told_fault("srv", narrow).hint.endswith(command)

@@ -10,6 +10,7 @@ from anyio.to_thread import run_sync
 
 from toolwright.backends.storage.sqlite.connecting import connected, unavailable
 from toolwright.backends.storage.sqlite.schema import prepare
+from toolwright.contracts.storage import StoreUnavailable
 
 Result = TypeVar("Result")
 
@@ -20,6 +21,7 @@ class Single:
     def __init__(self, path: str) -> None:
         self.path = path
         self._connection: sqlite3.Connection | None = None
+        self._closed = False
         self._one_at_a_time = threading.Lock()
 
     async def do(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
@@ -27,10 +29,15 @@ class Single:
         return await run_sync(self._done, work)
 
     async def close(self) -> None:
-        """Safe to repeat."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            await run_sync(connection.close)
+        """Let work that is under way come to its end, and do no more. Safe to repeat."""
+        await run_sync(self._ended)
+
+    def _ended(self) -> None:
+        with self._one_at_a_time:
+            self._closed = True
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                connection.close()
 
     def _done(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
         with self._one_at_a_time:
@@ -41,6 +48,8 @@ class Single:
                 raise unavailable(self.path, error) from error
 
     def _opened(self) -> sqlite3.Connection:
+        if self._closed:  # whoever asked has gone: what they started in a thread may come only now
+            raise StoreUnavailable(f"The database {self.path} was closed.")
         if self._connection is None:
             prepare(self.path, connected)
             connection = connected(self.path)

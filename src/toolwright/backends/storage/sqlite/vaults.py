@@ -2,6 +2,8 @@
 
 import fcntl
 import os
+import struct
+import sys
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from toolwright.contracts.vaults import VaultStore
 
 _LOCK_EVERY: Final = 0.05
+_OF_HANDLE: Final[int | None] = getattr(fcntl, "F_OFD_SETLK", None) if sys.platform == "linux" else None
 _VAULT = "SELECT facts, workspace, wrapped_key, key_version FROM vaults"
 _CREDENTIAL = (
     "SELECT c.facts, c.sealed FROM credentials c JOIN vaults v ON v.id = c.vault_id WHERE v.workspace = ?"
@@ -126,7 +129,7 @@ class SqliteVaults:
             try:
                 yield
             finally:
-                fcntl.lockf(handle, fcntl.LOCK_UN, 1, place)
+                _lock(handle, place, fcntl.F_UNLCK)
 
     def _opened_lock(self) -> int:
         """The one handle of this process: closing any other would let go of every lock."""
@@ -155,10 +158,24 @@ async def _taken(handle: int, place: int) -> None:
 
 def _locked(handle: int, place: int) -> bool:
     try:
-        fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+        _lock(handle, place, fcntl.F_WRLCK)
     except BlockingIOError:
         return False
     return True
+
+
+def _lock(handle: int, place: int, kind: int) -> None:
+    """Lock a byte, or let go of it. Raises BlockingIOError while somebody else has it.
+
+    The lock belongs to the handle where the system knows that, so that two stores of one process exclude each
+    other; elsewhere it belongs to the process.
+    """
+    if _OF_HANDLE is not None:
+        fcntl.fcntl(handle, _OF_HANDLE, struct.pack("hhqqi", kind, os.SEEK_SET, place, 1, 0))
+    elif kind == fcntl.F_UNLCK:
+        fcntl.lockf(handle, fcntl.LOCK_UN, 1, place)
+    else:
+        fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
 
 
 def _written(facts: Vault | Credential) -> bytes:

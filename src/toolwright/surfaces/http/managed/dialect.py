@@ -1,10 +1,12 @@
 """How the Managed Agents dialect speaks at the door: keys, headers, and the words of its refusals."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final, Literal
 
 from starlette.requests import Request
 
+from toolwright.contracts.files import NoRoom
 from toolwright.surfaces.http.gate import Dialect, bearer
 from toolwright.surfaces.http.problems import Kind, Problem
 from toolwright.surfaces.http.routes import Check, Shape
@@ -104,3 +106,12 @@ def needs(beta: str = "") -> Check:
 def stale(message: str, *, code: str = "") -> Problem:
     """Return the refusal of a conflict that asking again does not heal; clients would ask again otherwise."""
     return Problem("conflict", message, code=code, headers={"x-should-retry": "false"})
+
+
+@contextmanager
+def room() -> Iterator[None]:
+    """Put a full disk into the words of this dialect."""
+    try:
+        yield
+    except NoRoom as full:
+        raise Problem("invalid", str(full), code="storage_quota_exceeded") from full

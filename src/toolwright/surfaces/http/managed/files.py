@@ -4,6 +4,7 @@ import mimetypes
 import re
 import unicodedata
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import quote
 
@@ -11,9 +12,9 @@ from pydantic import Field, model_validator
 from starlette.responses import StreamingResponse
 
 from toolwright.contracts.documents import Document, Replace, Wanted
-from toolwright.contracts.files import NoRoom
 from toolwright.contracts.ids import new_id
 from toolwright.surfaces.http.managed import outputs
+from toolwright.surfaces.http.managed.dialect import room
 from toolwright.surfaces.http.managed.pages import Page, Written, page_of, place
 from toolwright.surfaces.http.problems import Problem
 from toolwright.surfaces.http.reading import written_time
@@ -83,20 +84,18 @@ class FileQuery(Query):
 async def upload(visit: Visit) -> dict[str, Any]:
     """Keep a file that a client sends."""
     await _sweep(visit)
-    async with form(visit.request, "file", most=MOST_BYTES) as given:
-        refuse_unknown(given, "file", "expires_in_seconds")
-        sent = files_of(given, "file")
-        if len(sent) != 1:
-            raise Problem("invalid", "file: this field is required")
-        expires = field_of(given, "expires_in_seconds")
-        asked = read(FileGiven, {"file": "", **({} if not expires else {"expires_in_seconds": expires})})
-        media = _media(sent[0].content_type, sent[0].filename or "")
-        name = _name(sent[0].filename or "", media)
-        id, now = new_id("file"), visit.house.clock.now()
-        try:
+    with room():
+        async with form(visit.request, "file", most=MOST_BYTES) as given:
+            refuse_unknown(given, "file", "expires_in_seconds")
+            sent = files_of(given, "file")
+            if len(sent) != 1:
+                raise Problem("invalid", "file: this field is required")
+            expires = field_of(given, "expires_in_seconds")
+            asked = read(FileGiven, {"file": "", **({} if not expires else {"expires_in_seconds": expires})})
+            media = _media(sent[0].content_type, sent[0].filename or "")
+            name = _name(sent[0].filename or "", media)
+            id, now = new_id("file"), visit.house.clock.now()
             kept = await visit.house.files.keep(id, pieces(sent[0]))
-        except NoRoom as full:
-            raise Problem("invalid", str(full), code="storage_quota_exceeded") from full
     seconds = asked.expires_in_seconds
     body = {
         "filename": name,
@@ -175,6 +174,18 @@ async def file_of(visit: Visit, id: str) -> Document:
     return found
 
 
+async def source_of(visit: Visit, id: str, where: str) -> Document:
+    """Return a file whose content can be used; ``where`` is what names it. May raise Problem."""
+    file = await _found(visit, id)
+    if file is None:
+        raise Problem("invalid", f"{where}: there is no file {id[:80]}")
+    if file.kind == outputs.KIND and not _is_output(file):
+        raise Problem("invalid", f"{where}: it is the copy of a session; name the file that it is of")
+    if await is_gone(visit, file):
+        raise Problem("invalid", f"{where}: the file has expired", code="file_expired")
+    return file
+
+
 async def _found(visit: Visit, id: str) -> Document | None:
     found = await visit.house.documents.get(visit.workspace, KIND, id)
     if found is not None:
@@ -195,7 +206,7 @@ async def is_gone(visit: Visit, file: Document) -> bool:
     if file.body["expires"]:
         await visit.house.files.drop(file.id)
         kept = {**file.body, "expires": False}
-        await visit.house.documents.change(Replace(_with(file, kept)))
+        await visit.house.documents.change(Replace(replace(file, body=kept)))
     return True
 
 
@@ -204,12 +215,6 @@ async def _sweep(visit: Visit) -> None:
     waiting = Wanted(where={"expires": True}, order="oldest", limit=_SWEPT)
     for file in await visit.house.documents.list(visit.workspace, KIND, waiting):
         await is_gone(visit, file)
-
-
-def _with(file: Document, body: dict[str, Any]) -> Document:
-    from dataclasses import replace
-
-    return replace(file, body=body)
 
 
 def shown(file: Document) -> dict[str, Any]:

@@ -30,6 +30,8 @@ from toolwright.workspaces.workspace import LocalWorkspace, open_workspace
 
 KIND: Final = "session_file"
 ORIGIN: Final = "output"
+COPY: Final = "copy"
+"""What a session was given, as it has it."""
 FOLDER: Final = "outputs"
 _MOST: Final = 10_000
 _PIECE: Final = 1024 * 1024

@@ -10,6 +10,7 @@ from toolwright.contracts.mounts import Mount
 from toolwright.surfaces.http.app import House
 from toolwright.surfaces.http.managed import files, memory_mounts, outputs, skill_mounts
 from toolwright.surfaces.http.managed.desk import Desk
+from toolwright.surfaces.http.managed.dialect import room
 from toolwright.surfaces.http.managed.mounting import (
     UPLOADS,
     check_apart,
@@ -40,7 +41,6 @@ from toolwright.surfaces.http.routes import Route, Visit
 
 KIND: Final = "session_resource"
 MOST_FILES: Final = 500
-_COPY: Final = "copy"
 _STEP: Final = 1e-6
 """Seconds between what is given at once, so that lists keep the order."""
 
@@ -79,7 +79,7 @@ async def furnish(
         await skill_mounts.lay_out(visit, skills, mounts[-1])
         await visit.house.memory_folders.settle(visit.workspace, session_id, mounts)
         for number, file, path in found:
-            changes += await _laid(visit, session_id, file, path, after=number * _STEP)
+            changes += await _laid(visit, session_id, file, path, at=at + number * _STEP)
     except BaseException:
         await visit.house.remove_mounts(session_id)
         raise
@@ -97,7 +97,7 @@ async def _files(visit: Visit, given: Sequence[ResourceGiven]) -> list[tuple[int
                 "its files in",
             )
         if isinstance(one, FileMounted):
-            file = await _source(visit, one.file_id, f"resources.{number}.")
+            file = await files.source_of(visit, one.file_id, f"resources.{number}.file_id")
             found.append((number, file, path_of(one.mount_path, one.file_id)))
     if len(found) > MOST_FILES:
         raise Problem("invalid", f"resources: at most {MOST_FILES} files")
@@ -105,29 +105,14 @@ async def _files(visit: Visit, given: Sequence[ResourceGiven]) -> list[tuple[int
     return found
 
 
-async def _source(visit: Visit, file_id: str, where: str = "") -> Document:
-    """Return a file that can be mounted. May raise Problem."""
-    try:
-        file = await files.file_of(visit, file_id)
-    except Problem:
-        raise Problem("invalid", f"{where}file_id: there is no file {file_id[:80]}") from None
-    if file.kind == outputs.KIND and file.body["origin"] == _COPY:
-        raise Problem("invalid", f"{where}file_id: it is the copy of another session; name what it is of")
-    if await files.is_gone(visit, file):
-        raise Problem("invalid", f"{where}file_id: the file has expired", code="file_expired")
-    return file
-
-
-async def _laid(
-    visit: Visit, session_id: str, file: Document, path: str, *, after: float = 0.0
-) -> tuple[Add, Add]:
+async def _laid(visit: Visit, session_id: str, file: Document, path: str, *, at: float) -> tuple[Add, Add]:
     """Put a file into a session; return what is to be noted: the copy, and the resource."""
     where = place_of(visit.house, session_id, path)
-    if file.kind == files.KIND:
-        await visit.house.files.copy_to(file.id, where)
-    else:
-        await lay(where, files.contents(visit, file))
-    at = visit.house.clock.now() + after
+    with room():
+        if file.kind == files.KIND:
+            await visit.house.files.copy_to(file.id, where)
+        else:
+            await lay(where, files.contents(visit, file))
     copy = replace(
         file,
         kind=outputs.KIND,
@@ -136,7 +121,7 @@ async def _laid(
         name="",
         created_at=at,
         updated_at=at,
-        body={**file.body, "origin": _COPY, "expires_at": None, "expires": False},
+        body={**file.body, "origin": outputs.COPY, "expires_at": None, "expires": False},
     )
     resource = Document(
         kind=KIND,
@@ -160,7 +145,7 @@ async def add(visit: Visit) -> dict[str, Any]:
     session = await _session(visit)
     if session.archived_at is not None:
         raise Problem("invalid", "The session is archived.")
-    file = await _source(visit, given.file_id)
+    file = await files.source_of(visit, given.file_id, "file_id")
     path = path_of(given.mount_path, given.file_id)
     async with visit.house.part(Desk).turns.of(session.id):
         there = await every(visit.house, visit.workspace, session.id)
@@ -170,7 +155,8 @@ async def add(visit: Visit) -> dict[str, Any]:
         check_apart([*held, path])
         await make_folders(usual_mounts(visit.house, session.id))
         await take_away(place_of(visit.house, session.id, path))  # left behind by a crash: nobody knows it
-        changes = await _laid(visit, session.id, file, path)
+        at = visit.house.clock.now()
+        changes = await _laid(visit, session.id, file, path, at=at)
         await visit.house.documents.change(*changes)
     return shown(changes[1].document)
 

@@ -8,6 +8,7 @@ from starlette.responses import Response, StreamingResponse
 from toolwright.surfaces.http.frames import Listener
 from toolwright.surfaces.http.managed.desk import Desk
 from toolwright.surfaces.http.managed.event_shapes import EventQuery, EventsShown, Sent, StreamQuery
+from toolwright.surfaces.http.managed.file_contents import filled
 from toolwright.surfaces.http.managed.histories import History, written
 from toolwright.surfaces.http.managed.pages import cursor, place
 from toolwright.surfaces.http.managed.sending import deliver
@@ -24,7 +25,7 @@ async def send(visit: Visit) -> dict[str, Any]:
     """Take events; the answer comes once they are stored."""
     session = await session_of(visit)
     sent = await visit.body(Sent)
-    return {"data": await deliver(visit, session.id, sent.events)}
+    return {"data": await deliver(visit, session.id, await filled(visit, sent.events))}
 
 
 async def list_events(visit: Visit) -> dict[str, Any]:

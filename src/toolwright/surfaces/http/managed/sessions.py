@@ -24,6 +24,7 @@ from toolwright.surfaces.http.managed.desk import Desk
 from toolwright.surfaces.http.managed.environments import KIND as ENVIRONMENT
 from toolwright.surfaces.http.managed.environments import definition as environment_definition
 from toolwright.surfaces.http.managed.event_bodies import whole_usage
+from toolwright.surfaces.http.managed.file_contents import filled_as_written
 from toolwright.surfaces.http.managed.histories import written
 from toolwright.surfaces.http.managed.sending import checked, deliver
 from toolwright.surfaces.http.managed.session_shapes import (
@@ -53,7 +54,7 @@ async def create(visit: Visit) -> dict[str, Any]:
     agent, members = await _agent(visit, given.agent)
     environment = await _environment(visit, given.environment_id)
     await _check_vaults(visit, given.vault_ids)
-    events = checked(given.initial_events, only=("user.message",))
+    events = checked(await filled_as_written(visit, given.initial_events), only=("user.message",))
     now, session_id = visit.house.clock.now(), new_id("sesn")
     body = {
         "agent": agent,

@@ -8,12 +8,12 @@ from pydantic import Field
 from starlette.responses import StreamingResponse
 
 from toolwright.catalog.skill_archives import MOST_FILES, packed, unpacked
-from toolwright.catalog.skills import Skill, read_folder
+from toolwright.catalog.skill_files import SkillFiles, read_folder
 from toolwright.catalog.written import WrittenWrongly
 from toolwright.contracts.documents import Add, Document, Remove, Replace, Wanted
-from toolwright.contracts.files import NoRoom
 from toolwright.contracts.ids import new_id
 from toolwright.surfaces.http.managed.desk import Desk
+from toolwright.surfaces.http.managed.dialect import room
 from toolwright.surfaces.http.managed.pages import Page, Written, page_of, place
 from toolwright.surfaces.http.problems import Problem
 from toolwright.surfaces.http.reading import written_time
@@ -93,7 +93,7 @@ class SkillQuery(VersionQuery):
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    skill: Skill
+    skill: SkillFiles
     display_name: str | None
 
 
@@ -140,20 +140,18 @@ async def _sent(visit: Visit, *fields: str) -> _Sent:
         raise Problem("invalid", f"files: {wrong}") from None
 
 
-def _read(found: dict[str, bytes]) -> Skill:
-    [first, *others] = found.items()
-    is_archive = not others and "/" not in first[0] and first[1].startswith(b"PK")
-    return read_folder(unpacked(first[1], most=MOST_BYTES) if is_archive else found)
+def _read(found: dict[str, bytes]) -> SkillFiles:
+    [first, *others] = found.values()
+    is_archive = not others and first.startswith(b"PK")
+    return read_folder(unpacked(first, most=MOST_BYTES) if is_archive else found)
 
 
-async def _kept(visit: Visit, skill: Skill, skill_id: str) -> Document:
+async def _kept(visit: Visit, skill: SkillFiles, skill_id: str) -> Document:
     """Keep the files of a version; return what is to be noted of it. May raise Problem."""
     id, now = new_id("skver"), visit.house.clock.now()
     archive = await run_sync(packed, skill)
-    try:
+    with room():
         kept = await visit.house.files.keep(id, one_piece(archive))
-    except NoRoom as full:
-        raise Problem("invalid", str(full), code="storage_quota_exceeded") from full
     return Document(
         kind=VERSION,
         id=id,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from toolwright.catalog.skill_archives import MOST_FILES, packed, unpacked
-from toolwright.catalog.skills import read_folder, read_skill
+from toolwright.catalog.skill_files import read_folder, read_skill
 from toolwright.catalog.written import WrittenWrongly
 
 GOOD = b"---\nname: tax-forms\ndescription: Fills in tax forms.\nlicense: MIT\n---\n\nRead the form first.\n"
@@ -39,15 +39,15 @@ def test_what_machines_leave_in_folders_is_left_out() -> None:
     ("text", "said"),
     [
         (b"no front matter", "there is no front matter"),
-        (b"---\nname: Tax\ndescription: x\n---\n", "SKILL.md:2: 'name' takes"),
-        (b"---\nname: a--b\ndescription: x\n---\n", "'name' takes"),
-        (b"---\nname: -a\ndescription: x\n---\n", "'name' takes"),
-        (b"---\nname: " + b"a" * 65 + b"\ndescription: x\n---\n", "'name' takes"),
-        (b"---\nname: 7\ndescription: x\n---\n", "'name' takes"),
+        (b"---\nname: Tax\ndescription: x\n---\n", "SKILL.md:2: 'name' is written"),
+        (b"---\nname: a--b\ndescription: x\n---\n", "'name' has no two"),
+        (b"---\nname: -a\ndescription: x\n---\n", "'name' neither"),
+        (b"---\nname: " + b"a" * 65 + b"\ndescription: x\n---\n", "'name' has 65"),
+        (b"---\nname: 7\ndescription: x\n---\n", "'name' is made"),
         (b"---\nname: a\n---\n", "'description' must say"),
         (b"---\nname: a\ndescription: ''\n---\n", "'description' must say"),
         (b"---\nname: a\ndescription: <b>x</b>\n---\n", "no tags"),
-        (b"---\nname: a\ndescription: " + b"x" * 1_025 + b"\n---\n", "longer than 1,024"),
+        (b"---\nname: a\ndescription: " + b"x" * 1_025 + b"\n---\n", "1,024 are allowed"),
         (b"---\nname: a\ndescription: [x\n---\n", "not valid YAML"),
         (b"\xff\xfe", "not UTF-8"),
     ],

@@ -1,4 +1,4 @@
-"""Skills as people write them: a folder with a SKILL.md that says what it is for, and whatever that needs.
+"""The files of a skill that shall be kept for others: held to every rule, where reading one is lenient.
 
 Everything here works on what is in a folder, wherever that comes from.
 """
@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from toolwright.catalog.skill_rules import broken_by_description, broken_by_name
 from toolwright.catalog.written import Problem, WrittenWrongly, read_written
 
 SKILL_FILE: Final = "SKILL.md"
-LONGEST_DESCRIPTION: Final = 1_024
 _NAME: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_LONGEST_NAME: Final = 64
 _TAG: Final = re.compile(r"<\s*/?\s*[A-Za-z]")
 _UNFIT: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _LONGEST_PATH: Final = 512
@@ -23,7 +22,7 @@ _JUNK_FOLDERS: Final = frozenset({"__MACOSX", "__pycache__"})
 
 
 @dataclass(frozen=True, slots=True)
-class Skill:
+class SkillFiles:
     """What is in a skill's folder, by paths below it."""
 
     name: str
@@ -31,7 +30,7 @@ class Skill:
     files: Mapping[str, bytes]
 
 
-def read_skill(files: Mapping[str, bytes], *, folder: str = "") -> Skill:
+def read_skill(files: Mapping[str, bytes], *, folder: str = "") -> SkillFiles:
     """Return the skill that these files are; ``folder`` names one whose front matter gives no name.
 
     Raises WrittenWrongly, which says what is wrong and what to do about it.
@@ -44,10 +43,10 @@ def read_skill(files: Mapping[str, bytes], *, folder: str = "") -> Skill:
         description = _description(written.data.get("description"), written.line_of(("description",)))
     except WrittenWrongly as wrong:
         raise WrittenWrongly(*wrong.problems, path=SKILL_FILE) from None
-    return Skill(name, description, dict(files))
+    return SkillFiles(name, description, dict(files))
 
 
-def read_folder(files: Mapping[str, bytes]) -> Skill:
+def read_folder(files: Mapping[str, bytes]) -> SkillFiles:
     """Return the skill in files that all lie in one folder, whose name stands in every path.
 
     Raises WrittenWrongly.
@@ -90,15 +89,14 @@ def _is_junk(path: str) -> bool:
 
 
 def _name(value: Any, line: int | None) -> str:
-    if not isinstance(value, str) or not _NAME.fullmatch(value) or len(value) > _LONGEST_NAME:
-        raise WrittenWrongly(
-            Problem(
-                f"'name' takes up to {_LONGEST_NAME} small letters, digits and single hyphens between them, "
-                f"not {str(value)[:80]!r}.",
-                line,
-            )
-        )
-    return value
+    """Return a name that keeps every published rule, and goes into any path as it is."""
+    name = value if isinstance(value, str) else ""
+    said = next(broken_by_name(name, ""), "")
+    if not said and not _NAME.fullmatch(name):
+        said = f"is made of small letters from a to z, digits and hyphens, not {str(value)[:80]!r}."
+    if said:
+        raise WrittenWrongly(Problem(f"'name' {said}", line))
+    return name
 
 
 def _description(value: Any, line: int | None) -> str:
@@ -107,10 +105,9 @@ def _description(value: Any, line: int | None) -> str:
             Problem("'description' must say what the skill is for and when to use it.", line)
         )
     text = value.strip()
-    if len(text) > LONGEST_DESCRIPTION:
-        raise WrittenWrongly(
-            Problem(f"'description' is longer than {LONGEST_DESCRIPTION:,} characters.", line)
-        )
-    if _TAG.search(text) or _UNFIT.search(text.replace("\n", " ")):
-        raise WrittenWrongly(Problem("'description' may hold no tags and no control characters.", line))
+    said = next(broken_by_description(text), "")
+    if not said and (_TAG.search(text) or _UNFIT.search(text.replace("\n", " "))):
+        said = "may hold no tags and no control characters."
+    if said:
+        raise WrittenWrongly(Problem(f"'description' {said}", line))
     return text

@@ -1,0 +1,1 @@
+"""Skills at work: run as calls, and offered as tools of their own."""
