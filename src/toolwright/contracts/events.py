@@ -35,6 +35,7 @@ from toolwright.contracts.call_events import (
     TaskChanged,
     ValidationFailed,
 )
+from toolwright.contracts.child_events import ChildCallAnswered, ChildCallsLeft, ChildClosed, LeftCall
 from toolwright.contracts.children import Returned, Worktree
 from toolwright.contracts.content import Content, TextBlock
 from toolwright.contracts.definitions import NO_LIMITS, AgentDefinition, EnvironmentDefinition, RunLimits
@@ -50,7 +51,6 @@ from toolwright.contracts.models import (
 )
 from toolwright.contracts.mounts import Mount
 from toolwright.contracts.permissions import RuleChange
-from toolwright.contracts.tool import Input
 from toolwright.contracts.values import value
 
 __all__ = [
@@ -416,41 +416,6 @@ class ChildEnded:
     worktree: str = ""
     """The folder in which it left changes, where it worked in one of its own."""
     branch: str = ""
-
-
-@value(frozen=True, kw_only=True)
-class LeftCall:
-    """A call that a client is to make."""
-
-    call_id: str
-    tool: str
-    input: Input = field(default_factory=dict)
-
-
-@value(frozen=True, kw_only=True)
-class ChildCallsLeft:
-    """A child has left calls to the client, who follows the session that started it."""
-
-    child_id: str
-    calls: tuple[LeftCall, ...]
-
-
-@value(frozen=True, kw_only=True)
-class ChildCallAnswered:
-    """The client has made a call that a child left to it; what came of it is passed down."""
-
-    child_id: str
-    call_id: str
-    content: Content
-    is_error: bool = False
-
-
-@value(frozen=True, kw_only=True)
-class ChildClosed:
-    """A child was put away: it is given nothing more to do."""
-
-    child_id: str
-    reason: str = ""
 
 
 @value(frozen=True, kw_only=True)
