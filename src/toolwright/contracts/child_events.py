@@ -2,6 +2,7 @@
 
 from dataclasses import field
 
+from toolwright.contracts.children import Returned
 from toolwright.contracts.content import Content
 from toolwright.contracts.tool import Input
 from toolwright.contracts.values import value
@@ -40,3 +41,10 @@ class ChildClosed:
 
     child_id: str
     reason: str = ""
+
+
+@value(frozen=True, kw_only=True)
+class HandedBack:
+    """A child says what came of its work; its run ends with this."""
+
+    returned: Returned

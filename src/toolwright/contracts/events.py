@@ -35,7 +35,13 @@ from toolwright.contracts.call_events import (
     TaskChanged,
     ValidationFailed,
 )
-from toolwright.contracts.child_events import ChildCallAnswered, ChildCallsLeft, ChildClosed, LeftCall
+from toolwright.contracts.child_events import (
+    ChildCallAnswered,
+    ChildCallsLeft,
+    ChildClosed,
+    HandedBack,
+    LeftCall,
+)
 from toolwright.contracts.children import Returned, Worktree
 from toolwright.contracts.content import Content, TextBlock
 from toolwright.contracts.definitions import NO_LIMITS, AgentDefinition, EnvironmentDefinition, RunLimits
@@ -416,13 +422,6 @@ class ChildEnded:
     worktree: str = ""
     """The folder in which it left changes, where it worked in one of its own."""
     branch: str = ""
-
-
-@value(frozen=True, kw_only=True)
-class HandedBack:
-    """A child says what came of its work; its run ends with this."""
-
-    returned: Returned
 
 
 @value(frozen=True, kw_only=True)
