@@ -35,6 +35,19 @@ def test_turns_are_measured(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_managed_agents_api_is_measured(tmp_path: Path) -> None:
+    table = ran(tmp_path, "-m", "bench.managed", "0.01")
+    assert [line[:20].strip() for line in table.splitlines()[1:-1]] == [
+        "message to first eve",
+        "sessions made",
+        "events sent",
+        "one session to 2 str",
+        "10 idle streams, mem",
+        "10 idle streams, pro",
+    ]
+
+
+@pytest.mark.slow
 def test_turns_over_http_are_measured(tmp_path: Path) -> None:
     table = ran(tmp_path, "-m", "bench.turns_http", "3", "1")
     assert [line[:20].strip() for line in table.splitlines()[1:-1]] == [

@@ -128,6 +128,16 @@ class ServerChanged:
 
 
 @value(frozen=True, kw_only=True)
+class PackagesInstalled:
+    """What came of the packages that one manager was to install for the session."""
+
+    manager: str
+    packages: tuple[str, ...]
+    problem: str = ""
+    """Why they are not there; empty when they are."""
+
+
+@value(frozen=True, kw_only=True)
 class CredentialUsed:
     """A credential of a vault is about to be shown to a server. What it is stands in no log."""
 

@@ -51,6 +51,8 @@ class ChildView:
     seconds: float = 0.0
     worktree: str = ""
     """The folder in which it left changes, where it worked in one of its own."""
+    is_lost: bool = False
+    """It can be given nothing more: it failed for good, or was put away."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

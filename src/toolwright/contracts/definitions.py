@@ -152,10 +152,14 @@ class AgentDefinition:
     isolation: Literal["none", "worktree"] = "none"
     agents: tuple[str, ...] | None = None
     """Agents that it may start; None means all, empty none."""
+    tool_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """By canonical name: options for a tool, over those of the toolset."""
     skills: tuple[str, ...] = ()
     skill_folders: tuple[SkillDefinition, ...] = ()
     """Skills that come along with it, whatever is found by the names above."""
     mcp_servers: Mapping[str, Any] = field(default_factory=dict)
+    mcp_titles: Mapping[str, str] = field(default_factory=dict)
+    """What servers are called by whoever wrote them down, where that is no name that the engine takes."""
     hooks: Mapping[str, Any] = field(default_factory=dict)
     client_tools: tuple[ClientToolDefinition, ...] = ()
     entries: tuple[ToolEntry, ...] | None = None
@@ -166,5 +170,12 @@ class AgentDefinition:
     """All calls of one answer run at once, whatever they touch."""
     roster: "tuple[AgentDefinition, ...]" = ()
     """Agents that come along with it; a name here is found before any other."""
+    own_rights: bool = False
+    """Started by another agent it may do what it is defined with, not only what that one may: whoever
+    wrote the roster wrote it too."""
+    most_running: int | None = None
+    """Agents of it that may run at a time; None is as the settings say."""
+    patience: float = 0.0
+    """Seconds that a run waits for what its client is to bring before it ends waiting."""
     origin: str = ""
     """Where it was written: a file, or empty."""

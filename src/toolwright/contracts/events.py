@@ -26,6 +26,7 @@ from toolwright.contracts.call_events import (
     HookFinished,
     InputComplete,
     LoopDetected,
+    PackagesInstalled,
     PermissionAnswered,
     PermissionDecided,
     PermissionRequested,
@@ -33,6 +34,13 @@ from toolwright.contracts.call_events import (
     ServerChanged,
     TaskChanged,
     ValidationFailed,
+)
+from toolwright.contracts.child_events import (
+    ChildCallAnswered,
+    ChildCallsLeft,
+    ChildClosed,
+    HandedBack,
+    LeftCall,
 )
 from toolwright.contracts.children import Returned, Worktree
 from toolwright.contracts.content import Content, TextBlock
@@ -65,8 +73,12 @@ __all__ = [
     "CallStarted",
     "CallViewed",
     "CallWaiting",
+    "ChildCallAnswered",
+    "ChildCallsLeft",
+    "ChildClosed",
     "ChildEnded",
     "ChildStarted",
+    "ClientNoted",
     "Compacted",
     "CredentialUsed",
     "Event",
@@ -78,6 +90,7 @@ __all__ = [
     "InputSource",
     "InputTaken",
     "InterruptRequested",
+    "LeftCall",
     "LiveDelta",
     "LoggedEvent",
     "LoopDetected",
@@ -85,6 +98,7 @@ __all__ = [
     "ModelAsked",
     "ModelChosen",
     "ModelFailed",
+    "PackagesInstalled",
     "PermissionAnswered",
     "PermissionDecided",
     "PermissionRequested",
@@ -276,6 +290,12 @@ class ResultsSettled:
 @value(frozen=True, kw_only=True)
 class InterruptRequested:
     reason: str = "Interrupted by the user"
+    interrupt_id: str = ""
+    """Of the request, where a client gave it one."""
+    alone: bool = False
+    """Agents that the session has started go on."""
+    child_id: str = ""
+    """The one agent that is meant; the session and the others go on."""
 
 
 @value(frozen=True, kw_only=True)
@@ -405,13 +425,6 @@ class ChildEnded:
 
 
 @value(frozen=True, kw_only=True)
-class HandedBack:
-    """A child says what came of its work; its run ends with this."""
-
-    returned: Returned
-
-
-@value(frozen=True, kw_only=True)
 class SessionTitled:
     title: str
 
@@ -421,6 +434,13 @@ class SessionEnded:
     """Nothing more can happen in this session."""
 
     reason: str = ""
+
+
+@value(frozen=True, kw_only=True)
+class ClientNoted:
+    """What its client keeps with the session, in the client's own words. Nothing follows from it here."""
+
+    note: Mapping[str, Any]
 
 
 LoggedEvent = (
@@ -447,8 +467,12 @@ LoggedEvent = (
     | Compacted
     | ChildStarted
     | ChildEnded
+    | ChildCallsLeft
+    | ChildCallAnswered
+    | ChildClosed
     | HandedBack
     | SessionTitled
+    | ClientNoted
     | SessionEnded
     | CallStarted
     | CallWaiting
@@ -460,6 +484,7 @@ LoggedEvent = (
     | PermissionDecided
     | LoopDetected
     | ServerChanged
+    | PackagesInstalled
     | CredentialUsed
     | TaskChanged
     | RegistryConflict

@@ -182,7 +182,7 @@ def view(child_id: str, child: Child, state: SessionState | None) -> ChildView:
     return ChildView(
         child_id=child_id,
         agent=child.started.agent,
-        status=status(event) if event is not None else "waiting" if child.asks is not None else "running",
+        status=status(event) if event is not None else "waiting" if child.waits else "running",
         name=child.started.name,
         description=child.started.description,
         background=child.started.background,
@@ -194,4 +194,5 @@ def view(child_id: str, child: Child, state: SessionState | None) -> ChildView:
         cost=used.cost,
         seconds=used.seconds,
         worktree=event.worktree if event is not None else "",
+        is_lost=child.closed or (event is not None and event.end == "failed"),
     )

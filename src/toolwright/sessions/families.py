@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from toolwright.contracts.children import Worktrees
 from toolwright.contracts.dispatch import Dispatcher
-from toolwright.contracts.errors import EngineFault
+from toolwright.contracts.errors import EngineFault, NotPossible
+from toolwright.contracts.events import ChildClosed, InterruptRequested
 from toolwright.contracts.storage import DamagedLog, SessionBusy, UnknownSession
 from toolwright.sessions.budgets import allowance
 from toolwright.sessions.live import LiveSession
 from toolwright.sessions.looking import Looking
 from toolwright.sessions.starting import Starting
-from toolwright.sessions.state import SessionState
+from toolwright.sessions.state import Child, SessionState
 from toolwright.tool_calls.permissions.subject import Policy
 
 if TYPE_CHECKING:
@@ -170,6 +171,34 @@ class Families:
         except SessionBusy:
             log.warning("child %s is at work in another process and cannot be stopped from here", child_id)
 
+    async def stop_one(self, session_id: str, child_id: str, *, reason: str, interrupt_id: str = "") -> None:
+        """Stop one child because a client wants it; its parent goes on.
+
+        May raise UnknownSession, EngineFault.
+        """
+        live = await self._sessions.opened(session_id)
+        runs = _child_of(live, child_id).runs
+        event = InterruptRequested(reason=reason, interrupt_id=interrupt_id, child_id=child_id)
+        live.journal.record(event, by_client=True)
+        await live.journal.durable()
+        if runs:
+            await self.stop(child_id, reason)
+
+    async def put_away(self, session_id: str, child_id: str, *, reason: str = "") -> None:
+        """End a child that is not at work: it is given nothing more. Safe to repeat.
+
+        May raise NotPossible while it works, UnknownSession and EngineFault.
+        """
+        live = await self._sessions.opened(session_id)
+        if _child_of(live, child_id).closed:
+            return
+        if (await self._sessions.state(child_id)).status == "running":
+            raise NotPossible("It is at work; interrupt it first.")
+        await self._sessions.end(child_id, reason)
+        await self.looking.look(live)
+        live.journal.record(ChildClosed(child_id=child_id, reason=reason), by_client=True)
+        await live.journal.durable()
+
     def policy_changed(self, session_id: str, policy: Policy) -> None:
         """Put what is in force for a session above its children that are at work here."""
         for child_id in tuple(self._here.get(session_id, ())):
@@ -186,3 +215,10 @@ class Families:
                     await self._sessions.change_permissions(child_id, ())
                 except SessionBusy:
                     log.info("child %s is at work in another process", child_id)
+
+
+def _child_of(live: LiveSession, child_id: str) -> Child:
+    child = live.state.children.get(child_id)
+    if child is None:
+        raise UnknownSession(f"{child_id!r} is no child of this session.")
+    return child

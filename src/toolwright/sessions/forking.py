@@ -6,6 +6,9 @@ from dataclasses import replace
 from toolwright.contracts.errors import EngineFault, NotPossible
 from toolwright.contracts.events import (
     CallEnded,
+    ChildCallAnswered,
+    ChildCallsLeft,
+    ChildClosed,
     ChildEnded,
     ChildStarted,
     InterruptRequested,
@@ -21,7 +24,10 @@ from toolwright.contracts.tool import Failed
 from toolwright.sessions.state import SessionState
 from toolwright.turns.results import not_run, unstarted
 
-_NOT_TAKEN = (SessionCreated, SessionEnded, ChildStarted, ChildEnded, InterruptRequested)
+_NOT_TAKEN = (
+    SessionCreated, SessionEnded, ChildStarted, ChildEnded, ChildCallsLeft, ChildCallAnswered, ChildClosed,
+    InterruptRequested,
+)  # fmt: skip
 _FORKED = "The session was forked here."
 _AT_WORK = Failed(
     "interrupted",

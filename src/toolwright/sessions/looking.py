@@ -18,8 +18,11 @@ from toolwright.contracts.events import (
     CallAnswered,
     CallProgressed,
     CallWaiting,
+    ChildCallAnswered,
+    ChildCallsLeft,
     ChildEnded,
     InputAccepted,
+    LeftCall,
     PermissionDecided,
 )
 from toolwright.contracts.permissions import ApprovalAnswer, ApprovalRequest
@@ -99,6 +102,7 @@ class Looking:
             await self._stop(live, child_id, child, state, why)
         else:
             await self._ask(live, child_id, child, state)
+            await self._leave(live, child_id, child, state)
 
     # --- ends ------------------------------------------------------------------------------------
 
@@ -178,6 +182,40 @@ class Looking:
         elif not is_put:
             label = _labelled(open_one, child)
             live.journal.record(CallWaiting(call_id=child.key, tool=_TOOL, kind="child", request=label))
+
+    async def _leave(self, live: LiveSession, child_id: str, child: Child, state: SessionState) -> None:
+        """Tell the client of calls that a resting child left to it; pass down what came of those it made."""
+        block = state.conversation.block
+        new: list[LeftCall] = []
+        for waiting in block.questions if block is not None and state.run is None else ():
+            made = child.delivered.get(waiting.call_id)
+            if made is not None:
+                await self._pass_down(made)
+            elif waiting.kind == "client_result" and waiting.call_id not in child.left:
+                new.append(LeftCall(call_id=waiting.call_id, tool=waiting.tool, input=waiting.input))
+        if new:
+            live.journal.record(ChildCallsLeft(child_id=child_id, calls=tuple(new)))
+
+    async def delivered(self, live: LiveSession, made: ChildCallAnswered) -> bool:
+        """Take what the client made of a call that a child left to it, and pass it down.
+
+        False when it comes too late. May raise NotPossible for a call that no child left to it.
+        """
+        child = live.state.children.get(made.child_id)
+        if child is None or made.call_id not in child.left:
+            if child is None or made.call_id not in child.delivered:
+                raise NotPossible(f"No call with the id {made.call_id} waits for a result.")
+            return False
+        live.journal.record(made, by_client=True)
+        await live.journal.durable()
+        await self._pass_down(made)
+        return True
+
+    async def _pass_down(self, made: ChildCallAnswered) -> None:
+        try:
+            await self._sessions.deliver(made.child_id, made.call_id, made.content, is_error=made.is_error)
+        except (NotPossible, SessionBusy) as problem:
+            log.info("a result was not taken by child %s: %s", made.child_id, problem)
 
     async def _bring(self, child_id: str, answer: ApprovalAnswer) -> None:
         """Pass an answer down. What it grants was granted where it was given, and holds here from there."""

@@ -31,7 +31,7 @@ FOR_MAIN_ONLY = frozenset({
     "task_output",
     "wait_for_mcp_servers",
 })  # fmt: skip
-ABOUT_CHILDREN = frozenset({"agent", "await_agents", "list_agents", "send_message"})
+ABOUT_CHILDREN = frozenset({"agent", "await_agents", "list_agents", "send_message", "send_to_agent"})
 BACKGROUND: frozenset[Category] = frozenset({"core_io", "network", "discovery"})
 """What an agent in the background is offered tools of."""
 

@@ -4,7 +4,8 @@ A verb returns once what it did is durable. Whoever reads gets it from the log, 
 """
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from typing import Any
 
 from toolwright.contracts.children import Worktrees
 from toolwright.contracts.content import Content, text_of
@@ -14,6 +15,8 @@ from toolwright.contracts.errors import EngineFault, NotPossible
 from toolwright.contracts.events import (
     AgentChanged,
     CallAnswered,
+    ChildCallAnswered,
+    ClientNoted,
     Event,
     InputAccepted,
     InputDropped,
@@ -201,13 +204,17 @@ class Sessions:
         return True
 
     async def deliver(
-        self, session_id: str, call_id: str, content: Content, *, is_error: bool = False
+        self, session_id: str, call_id: str, content: Content, *, is_error: bool = False, child_id: str = ""
     ) -> bool:
         """Hand over the result of a call that the client makes. The first counts; False for a later one.
 
-        May raise NotPossible for a call that was never left to the client.
+        ``child_id`` is that of a child that left the call to this session's client. May raise NotPossible
+        for a call that was never left to the client.
         """
         live = await self._open.open(session_id)
+        if child_id:
+            made = ChildCallAnswered(child_id=child_id, call_id=call_id, content=content, is_error=is_error)
+            return await self.families.looking.delivered(live, made)
         delivered = delivery_for(live.state, call_id, content, is_error=is_error)
         if delivered is None:
             return await self._too_late(live)
@@ -227,30 +234,42 @@ class Sessions:
             if not live.take_answer(event):
                 self._dispatcher.wake(session_id)
 
-    async def interrupt(self, session_id: str, reason: str = "Interrupted by the user") -> bool:
+    async def interrupt(
+        self,
+        session_id: str,
+        reason: str = "Interrupted by the user",
+        *,
+        interrupt_id: str = "",
+        alone: bool = False,
+    ) -> bool:
         """Stop what a session does, what it waits for, and its children. False when there is nothing to stop.
 
-        A child that is stopped forgets what it was still to do. Also stops what runs while its log cannot be
-        written: StoreUnavailable says that, and the interrupt is noted once that is possible.
+        ``alone`` lets its children go on. One with an ``interrupt_id`` is noted even where nothing is to be
+        stopped. A child that is stopped forgets what it was still to do. Also stops what runs while its log
+        cannot be written: StoreUnavailable says that, and the interrupt is noted once that is possible.
         """
+        asked = InterruptRequested(reason=reason, interrupt_id=interrupt_id, alone=alone)
         stuck = self._open.get(session_id)
         if stuck is not None and stuck.running and stuck.journal.broken is not None:
             stuck.stop(RunEnd("interrupted", reason))
-            stuck.journal.record(InterruptRequested(reason=reason))
+            stuck.journal.record(asked)
         live = await self._open.open(session_id)
         state = live.state
         at_work = state.status in {"running", "waiting"} or self._dispatcher.is_busy(session_id)
-        if not at_work and not state.running_children:
+        if not at_work and (alone or not state.running_children):
+            if interrupt_id and state.ended is None:
+                await self._record(session_id, asked)
             return False
         with self._promised.soon(session_id):
-            live.journal.record(InterruptRequested(reason=reason))
+            live.journal.record(asked)
             live.stop(RunEnd("interrupted", reason))
             for input_id in tuple(state.conversation.queue) if state.created.parent_id is not None else ():
                 live.journal.record(InputDropped(input_id=input_id))
             try:
                 await live.journal.durable()
             finally:
-                await self.families.stop_children(live, reason)
+                if not alone:
+                    await self.families.stop_children(live, reason)
             self._dispatcher.wake(session_id)
         return True
 
@@ -276,6 +295,10 @@ class Sessions:
             raise NotPossible("The session is running; its agent can be changed once it rests.")
         await self._record(session_id, AgentChanged(agent=agent))
         await live.close()  # furnished anew when it runs next
+
+    async def note(self, session_id: str, note: Mapping[str, Any]) -> None:
+        """Keep something in the log that only the session's client makes sense of."""
+        await self._record(session_id, ClientNoted(note=note))
 
     async def retitle(self, session_id: str, title: str) -> None:
         """Give the session another title."""

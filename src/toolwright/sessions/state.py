@@ -12,6 +12,9 @@ from toolwright.contracts.events import (
     CallAnswered,
     CallEnded,
     CallWaiting,
+    ChildCallAnswered,
+    ChildCallsLeft,
+    ChildClosed,
     ChildEnded,
     ChildStarted,
     Compacted,
@@ -21,7 +24,9 @@ from toolwright.contracts.events import (
     InputDropped,
     InputTaken,
     InterruptRequested,
+    LeftCall,
     ModelAsked,
+    ModelFailed,
     PermissionsChanged,
     Record,
     RunEnded,
@@ -59,6 +64,12 @@ class Child:
     """The question of it, or of a child of its own, that is put in its parent's session."""
     answer: CallAnswered | None = None
     """What was answered to its last question."""
+    left: dict[str, LeftCall] = field(default_factory=dict)
+    """Calls that it has left to the client and that have no result yet, by id."""
+    delivered: dict[str, ChildCallAnswered] = field(default_factory=dict)
+    """What came of such calls since it was started last, by id."""
+    closed: bool = False
+    """It was put away."""
 
     @property
     def key(self) -> str:
@@ -69,6 +80,11 @@ class Child:
     def runs(self) -> bool:
         """Whether it has not ended: it works, or waits for somebody."""
         return self.ended is None
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for a person or for the client."""
+        return self.runs and (self.asks is not None or bool(self.left))
 
 
 class SessionState:
@@ -118,6 +134,8 @@ class SessionState:
         """Number of the entry that ended the last run."""
         self.asked = ""
         """The model that was asked last."""
+        self.retrying = False
+        """A model that failed is about to be asked again."""
         self.interrupted: str | None = None
         """Why the run shall stop, until it has."""
         self.ended: SessionEnded | None = None
@@ -218,21 +236,28 @@ class SessionState:
 
     def _run_over(self, event: RunEnded) -> None:
         self.run, self.last_end, self.interrupted = None, event, None
+        self.retrying = False
         self.returning, self.rested_at = False, self.head
 
     def _interrupt(self, event: InterruptRequested) -> None:
         """What runs stops, and with it every child; where nothing runs, only they do."""
+        if event.child_id:
+            self.children[event.child_id].stopping = event.reason
+            return
         talk = self.conversation
         if self.run is not None or talk.block is not None or talk.queue:
             self.interrupted = event.reason
-        for child in self.running_children.values():
+        for child in () if event.alone else self.running_children.values():
             child.stopping = event.reason
         for input_id, waiting in talk.queue.items():
             if waiting.source != "user":
                 talk.queue[input_id] = replace(waiting, quiet=True)
 
     def _ask(self, event: ModelAsked) -> None:
-        self.asked = event.model
+        self.asked, self.retrying = event.model, False
+
+    def _model_failed(self, event: ModelFailed) -> None:
+        self.retrying = event.retry_in is not None or bool(event.next_model)
 
     def _permit(self, event: PermissionsChanged) -> None:
         self.permission_changes += event.changes
@@ -280,11 +305,13 @@ class SessionState:
         else:
             known.started, known.ended, known.stopping = event, None, ""
             known.starts += 1
+            known.delivered.clear()
 
     def _child_over(self, event: ChildEnded) -> None:
         child = self.children.get(event.child_id)
         if child is not None:
             child.ended, child.asks, child.answer = event, None, None
+            child.left.clear()
             child.ends[child.key] = event
             child.used = added(child.used, used_by_child(event))
 
@@ -298,6 +325,17 @@ class SessionState:
         child = self.children.get(self.child_of_call(event.call_id))
         if child is not None and event.answer is not None:
             child.asks, child.answer = None, event
+
+    def _call_left(self, event: ChildCallsLeft) -> None:
+        self.children[event.child_id].left |= {call.call_id: call for call in event.calls}
+
+    def _call_made(self, event: ChildCallAnswered) -> None:
+        child = self.children[event.child_id]
+        child.left.pop(event.call_id, None)
+        child.delivered[event.call_id] = event
+
+    def _child_closed(self, event: ChildClosed) -> None:
+        self.children[event.child_id].closed = True
 
     def _handed(self, event: HandedBack) -> None:
         self.handed_back, self.returning = event.returned, True
@@ -332,6 +370,10 @@ class SessionState:
         CallAnswered: _answered,
         ChildStarted: _child_begins,
         ChildEnded: _child_over,
+        ChildCallsLeft: _call_left,
+        ChildCallAnswered: _call_made,
+        ChildClosed: _child_closed,
+        ModelFailed: _model_failed,
         HandedBack: _handed,
         InputTaken: _taken,
         SessionTitled: _titled,

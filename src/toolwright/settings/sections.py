@@ -73,6 +73,25 @@ class SandboxSettings(_Section):
     readable: tuple[str, ...] = ()
 
 
+class PackageSettings(_Section):
+    """Where the package managers of sessions find what an environment asks for."""
+
+    hosts: tuple[str, ...] = (
+        "packages.example.com",
+        "files.example.com",
+        "*.example.org",
+        "crates.example",
+        "*.crates.example",
+        "gems.example",
+        "*.gems.example",
+        "proxy.go.example",
+        "sum.go.example",
+    )
+    """May be reached where an environment allows package managers."""
+    environ: dict[str, str] = {}
+    """Variables for package managers: a mirror, for example."""
+
+
 class NetworkSettings(_Section):
     preapproved: tuple[str, ...] = ()
     allow_private: tuple[str, ...] = ()
@@ -261,6 +280,7 @@ class Settings(_Section):
     bash: BashSettings = BashSettings()
     sandbox: SandboxSettings = SandboxSettings()
     network: NetworkSettings = NetworkSettings()
+    packages: PackageSettings = PackageSettings()
     mcp: McpSettings = McpSettings()
     files: FileSettings = FileSettings()
     hooks: dict[str, Any] = {}

@@ -50,6 +50,7 @@ MANIFEST: tuple[Entry, ...] = (
     Entry("agent", "agent_task"),
     Entry("list_agents", "agent_task"),
     Entry("send_message", "agent_task"),
+    Entry("send_to_agent", "agent_task"),
     Entry("await_agents", "agent_task"),
     Entry("task_return", "agent_task"),
     Entry("task_output", "agent_task"),

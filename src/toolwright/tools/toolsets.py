@@ -10,6 +10,8 @@ from toolwright.contracts.errors import SettingsError
 from toolwright.contracts.tool import ToolSpec
 from toolwright.tools import naming
 
+ONLY_WHERE_NAMED = frozenset({"send_to_agent"})
+"""Another way to do what other tools do: offered by toolsets that name them."""
 _NO_OPTIONS: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 
 
@@ -35,7 +37,7 @@ class Toolset:
         if spec.source not in {"builtin", "runtime"}:
             return spec.name
         given = self.names.get(spec.name)
-        if given is not None or self.others == "absent":
+        if given is not None or self.others == "absent" or spec.name in ONLY_WHERE_NAMED:
             return given
         return naming.pascal_name(spec.name) if self.others == "pascal" else spec.name
 
@@ -44,6 +46,8 @@ def _kept(*names: str) -> Mapping[str, str]:
     return MappingProxyType({name: name for name in names})
 
 
+_EIGHT = ("bash", "read", "write", "edit", "glob", "grep", "web_fetch", "web_search")
+_PERSISTENT = MappingProxyType({"bash": MappingProxyType({"persistent": True})})
 TOOLSETS: Mapping[str, Toolset] = MappingProxyType(
     {
         toolset.name: toolset
@@ -51,9 +55,16 @@ TOOLSETS: Mapping[str, Toolset] = MappingProxyType(
             Toolset("default"),
             Toolset(
                 "agent_toolset_20260401",
-                names=_kept("bash", "read", "write", "edit", "glob", "grep", "web_fetch", "web_search"),
+                names=_kept(*_EIGHT),
                 others="absent",
-                options=MappingProxyType({"bash": MappingProxyType({"persistent": True})}),
+                options=_PERSISTENT,
+            ),
+            Toolset("nothing", others="absent"),
+            Toolset(
+                "coordinator_20260401",
+                names=_kept(*_EIGHT, "list_agents", "send_to_agent"),
+                others="absent",
+                options=_PERSISTENT,
             ),
             Toolset(
                 "engine",
@@ -90,7 +101,7 @@ TOOLSETS: Mapping[str, Toolset] = MappingProxyType(
     }
 )
 """The toolsets that are shipped. ``workspace`` lists tools of its own and offers none of the others;
-``catalog`` offers the entries of a catalog and the tools of servers, and nothing that is built in."""
+``nothing`` leaves only tools from elsewhere, ``catalog`` entries of a catalog and tools of servers."""
 
 
 def toolset(name: str) -> Toolset:

@@ -97,11 +97,11 @@ def html_text(html: str, *, url: str, plain: bool = False) -> str:
     return _converted(html, url=url, plain=plain)
 
 
-def cut(text: str) -> str:
-    """At most ``MOST_CHARS`` of a text, with a notice where it was cut."""
-    if len(text) <= MOST_CHARS:
+def cut(text: str, most: int = MOST_CHARS) -> str:
+    """At most so much of a text, with a notice where it was cut."""
+    if len(text) <= most:
         return text
-    return f"{text[:MOST_CHARS]}\n\n[Cut: the first {MOST_CHARS:,} of {len(text):,} characters.]"
+    return f"{text[:most]}\n\n[Cut: the first {most:,} of {len(text):,} characters.]"
 
 
 def _converted(html: str, *, url: str, plain: bool) -> str:

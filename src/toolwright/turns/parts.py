@@ -182,6 +182,10 @@ class TurnParts:
     compaction: Compaction = field(default_factory=Compaction)
     blobs: BlobStore | None = None
     """Keeps what a shortened conversation said, to be read back."""
+    patience: float = 0.0
+    """Seconds that a run waits for its client's results before it ends waiting."""
+    news: anyio.Event = field(default_factory=anyio.Event)
+    """Set when somebody answers while no call is at work."""
     servers: McpServers | None = None
     """Whose prompts a person can take."""
     stopper: Stopper = field(init=False)

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Iterable, Mapping
 
+import anyio
+
 from toolwright.contracts.content import Content
 from toolwright.contracts.events import CallAnswered, ResultsSettled
 from toolwright.contracts.messages import CallBlock
@@ -37,8 +39,23 @@ async def settled(parts: TurnParts, early: Mapping[str, EarlyCall] | None = None
         begun = {}
         if not done.waiting:
             return _handed_over(parts, block, done)
-        if not block.can_go_on and parts.stopper.end is None:
+        if not block.can_go_on and not await _brought_soon(parts, block):
             return _WAITING
+
+
+async def _brought_soon(parts: TurnParts, block: OpenBlock) -> bool:
+    """Wait a moment for a client that makes its calls as soon as it hears of them.
+
+    Return whether there is more to do for this run.
+    """
+    if parts.stopper.end is not None:
+        return True
+    if parts.patience <= 0 or not any(asked.kind == "client_result" for asked in block.questions):
+        return False
+    parts.news = anyio.Event()
+    with parts.stopper.stoppable(), anyio.move_on_after(parts.patience):
+        await parts.news.wait()
+    return block.can_go_on or parts.stopper.end is not None
 
 
 async def _pass(parts: TurnParts, block: OpenBlock, early: Mapping[str, EarlyCall]) -> BatchResult:
@@ -96,6 +113,7 @@ def take_answer(parts: TurnParts, event: CallAnswered) -> bool:
     block = parts.log.conversation.block
     call = block.calls.get(event.call_id) if block is not None else None
     how = standing(call) if call is not None else None
+    parts.news.set()
     if parts.batch is None or not isinstance(how, Answered | Done | Failed):
         return False
     return parts.batch.take(event.call_id, how)

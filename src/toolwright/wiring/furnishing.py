@@ -3,7 +3,6 @@
 import logging
 import os
 import random
-import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -13,12 +12,16 @@ from anyio.to_thread import run_sync
 from toolwright.backends.blobs.files import FileBlobs
 from toolwright.catalog.context_files import ContextFiles
 from toolwright.catalog.skill_folders import KnownSkills, known_skills
-from toolwright.contracts.definitions import AgentDefinition, ClientToolDefinition, EnvironmentDefinition
+from toolwright.contracts.definitions import AgentDefinition, ClientToolDefinition
 from toolwright.contracts.errors import EngineFault, SettingsError, ToolwrightError
-from toolwright.contracts.events import CredentialUsed, LoggedEvent, PermissionsChanged
+from toolwright.contracts.events import (
+    CredentialUsed,
+    LoggedEvent,
+    PermissionsChanged,
+)
 from toolwright.contracts.hooks import Hook
 from toolwright.contracts.models import ModelProfile
-from toolwright.contracts.mounts import MountsInStep
+from toolwright.contracts.mounts import Mount, MountsInStep
 from toolwright.contracts.notes import NoteStore
 from toolwright.contracts.permissions import ApprovalAnswer, ApprovalRequest, RuleChange
 from toolwright.contracts.ports import Clock
@@ -40,14 +43,16 @@ from toolwright.tools.mcp.servers import SessionServers
 from toolwright.turns.call_log import CallLog
 from toolwright.turns.limits import call_quotas, exceeded
 from toolwright.turns.parts import Compaction, ModelLookup, TurnParts
-from toolwright.turns.prompt import PromptInputs, Surroundings
+from toolwright.turns.prompt import PromptInputs
 from toolwright.turns.retrying import Retries
 from toolwright.wiring import seen_files
 from toolwright.wiring.agents import project_agents
 from toolwright.wiring.context import context_files
 from toolwright.wiring.credentials import EngineCredentials, SessionCredentials
+from toolwright.wiring.environments import in_environment, install, reaching
 from toolwright.wiring.house import House, Wanted, build
 from toolwright.wiring.mcp import EngineServers
+from toolwright.wiring.packages import packages_folder, variables
 from toolwright.wiring.ports import RESULTS
 from toolwright.wiring.preambles import is_same, plain_preamble, preamble_of, search_of
 from toolwright.wiring.rights import Member, below
@@ -58,6 +63,7 @@ from toolwright.wiring.shelf import Manner, Shelf
 from toolwright.wiring.skills import PromptAsker, SessionSkills, project_skills, without_rules_of_skills
 from toolwright.wiring.staff import HouseStaff
 from toolwright.wiring.storage import session_folder
+from toolwright.wiring.surroundings import surroundings
 
 log = logging.getLogger(__name__)
 
@@ -120,9 +126,13 @@ class Furnishing:
     async def __call__(self, journal: Journal) -> "Furniture":
         """Build one session's. May raise ToolwrightError."""
         state = journal.state
-        loaded = in_environment(self.load(state.created.project), state.created.environment)
+        base = self.load(state.created.project)
         above = await self.door.sessions.families.lineage(state) if state.created.parent_id else []
-        line = tuple(_member(loaded, one) for one in (*above, state))
+        mounts = (above[0] if above else state).created.mounts
+        line = tuple(_member(base, one, mounts) for one in (*above, state))
+        packages = packages_folder(line[0].session_dir)
+        loaded = in_environment(base, state.created.environment, state.agent, packages=packages)
+        line = reaching(line, journal)
         staff = await self._staff(loaded, state, line)
         shelf = self._shelf(loaded, journal)
         door = self._server_door(loaded, journal, (above[0] if above else state).session_id)
@@ -131,7 +141,9 @@ class Furnishing:
         skills = SessionSkills(await self._known_skills(loaded, line[-1].agent), journal)
         asker = self._asker(loaded, journal)
         wanted = self._wanted(journal, line, self._children(state, staff), shelf)
-        wanted = replace(wanted, skills=skills, helper=asker)
+        environment = state.created.environment
+        env = variables(packages, environment.packages) if environment is not None else {}
+        wanted = replace(wanted, skills=skills, helper=asker, env=env)
         masking = door.credentials.masking if door.credentials is not None else None
         hooks = (*self.hooks, *settling(self.in_step, (above[0] if above else state).created))
         house = build(loaded, replace(wanted, servers=servers, masking=masking, hooks=hooks))
@@ -139,6 +151,8 @@ class Furnishing:
         if staff is not None:
             staff.rights_of = lambda member: below(house.ground, house.line.own, member)
         try:
+            if environment is not None and environment.packages:
+                await install(environment, packages, house, journal)
             if servers is not None:
                 door.open(house, shelf)
                 await self._connect(house, servers, state)
@@ -226,18 +240,18 @@ class Furnishing:
     def _wanted(
         self, journal: Journal, line: tuple[Member, ...], children: Children | None, shelf: Shelf
     ) -> Wanted:
-        state = journal.state
+        state, agent = journal.state, line[-1].agent
         return Wanted(
             line=line,
             children=children,
             shelf=shelf,
-            client_tools=state.created.parent_id is None,
-            tools=(*self.tools, *map(_client_tool, line[-1].agent.client_tools)),
+            client_tools=state.created.parent_id is None or agent.own_rights,
+            tools=(*self.tools, *map(_client_tool, agent.client_tools)),
             builtins=self.builtins,
             session=state.session_id,
             notes=self.notes.of(state.created.workspace) if self.notes is not None else None,
             session_dir=line[-1].session_dir,
-            agent=line[-1].agent,
+            agent=agent,
             approver=Later() if self.can_ask else None,
             sink=journal,
             told=OBSERVED,
@@ -258,7 +272,7 @@ class Furnishing:
         limits = narrower(narrower(settings.limits.run_limits(), settings.quotas.run_limits()), agent.limits)
         house.pipeline.limit_calls(call_quotas(limits))
         context = ContextFiles() if self.bare else await run_sync(context_files, loaded)
-        here = None if self.bare else _surroundings(state, house)
+        here = None if self.bare else surroundings(state, house)
         prompt = PromptInputs(
             agent=agent,
             surroundings=here,
@@ -279,6 +293,7 @@ class Furnishing:
             surroundings={} if here is None else asdict(here),
             lookup=self.lookup,
             model=agent.model or self.model,
+            patience=agent.patience,
             clock=self.clock,
             random=self.chance,
             scheduling=house.scheduling,
@@ -316,7 +331,8 @@ class Furnishing:
         servers.start(house.may_start)
         block = state.conversation.block
         goes_on = block is not None and bool(block.open_calls)
-        await servers.ready(for_all=goes_on or not self.can_ask)
+        named = state.created.environment is not None  # its servers were all written down for this session
+        await servers.ready(for_all=goes_on or named or not self.can_ask)
         house.follow_servers()
 
     def _tell_children(self, session_id: str, house: House) -> None:
@@ -362,6 +378,8 @@ class Furniture:
 
     def stand_under(self, policy: Policy) -> None:
         """Take over what is in force now for the session above; what is the same already changes nothing."""
+        if self._member.agent.own_rights:
+            return
         house, before = self.house, self.house.in_force.policy
         member = replace(self._member, changes=tuple(self._journal.state.permission_changes))
         house.ceiling.policy = policy
@@ -397,7 +415,7 @@ def _move(house: House, state: SessionState) -> None:
         house.in_force.move(state.cwd)
 
 
-def _member(loaded: Loaded, state: SessionState) -> Member:
+def _member(loaded: Loaded, state: SessionState, mounts: tuple[Mount, ...]) -> Member:
     created = state.created
     return Member(
         agent=state.agent,
@@ -406,7 +424,7 @@ def _member(loaded: Loaded, state: SessionState) -> Member:
         depth=created.depth,
         background=created.background,
         worktree=created.worktree,
-        mounts=created.mounts,
+        mounts=mounts,
         confined=created.environment is not None,
     )
 
@@ -443,50 +461,9 @@ def _client_tool(written: ClientToolDefinition) -> ClientTool:
     return ClientTool(written.name, written.description, written.input_schema)
 
 
-def in_environment(loaded: Loaded, environment: EnvironmentDefinition | None) -> Loaded:
-    """Return settings as they are in an environment, which alone says whom commands may reach there."""
-    if environment is None:
-        return loaded
-    hosts = {"open": ("*",), "closed": (), "listed": environment.hosts}[environment.network]
-    sandbox = loaded.settings.sandbox.model_copy(update={"allowed_hosts": hosts})
-    return replace(loaded, settings=loaded.settings.model_copy(update={"sandbox": sandbox}))
-
-
 def _tool_sections(offered: Offered) -> list[str]:
     sections = [tool.tool.spec.prompt_section for tool in offered.tools if tool.sent]
     return [section for section in sections if section]
-
-
-def _surroundings(state: SessionState, house: House) -> Surroundings:
-    """As they were when the session began: what a model has read of them stays true of that day."""
-    epoch = state.conversation.preamble
-    known = Surroundings.recorded(epoch.surroundings) if epoch is not None else None
-    if known is not None:
-        return known
-    policy = house.in_force.policy
-    system = os.uname()
-    return Surroundings(
-        cwd=policy.original_cwd,
-        platform=f"{system.sysname} {system.release}, {system.machine}",
-        date=time.strftime("%Y-%m-%d", time.localtime(state.created_at)),
-        more_folders=policy.roots[1:],
-        git_branch=_branch(policy.original_cwd),
-    )
-
-
-def _branch(folder: str) -> str | None:
-    """The branch that is checked out, read from the repository's own file."""
-    while not os.path.exists(os.path.join(folder, ".git")):
-        above = os.path.dirname(folder)
-        if above == folder:
-            return None
-        folder = above
-    try:
-        with open(os.path.join(folder, ".git", "HEAD"), encoding="utf-8", errors="replace") as file:
-            head = file.read(1024).strip()
-    except OSError:
-        return None
-    return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else f"detached at {head[:12]}"
 
 
 def retries_of(loaded: Loaded) -> Retries:

@@ -1,7 +1,7 @@
 """One session's house: the registry, the offer, the policy in force and the pipeline, put together."""
 
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -85,6 +85,8 @@ class Wanted:
     """Where tools wait that are told of by name; None offers all of them at once."""
     servers: SessionServers | None = None
     """The MCP servers of the session, not started yet."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    """Variables that every command of the session gets."""
     masking: Masking | None = None
     """Finds what servers are shown of vaults."""
     skills: SessionSkills | None = None
@@ -241,6 +243,7 @@ def build(loaded: Loaded, wanted: Wanted) -> House:
         skills=wanted.skills,
         notes=wanted.notes,
         tree=line[-1].worktree,
+        env=wanted.env,
     )
     toolset = toolsets.toolset(wanted.agent.toolset or loaded.settings.tools.toolset)
     builtins = _builtins(loaded, wanted, toolset, ports)
@@ -298,8 +301,9 @@ def _ground(loaded: Loaded, registry: Registry, wanted: Wanted) -> Ground:
 
 
 def _builtins(loaded: Loaded, wanted: Wanted, toolset: toolsets.Toolset, ports: SessionPorts) -> Builtins:
-    if wanted.agent.entries is not None:
-        return Builtins((), ())  # the tools of a catalog stand in place of ours
+    none_named = toolset.others == "absent" and not toolset.names
+    if wanted.agent.entries is not None or none_named:
+        return Builtins((), ())  # the tools of a catalog, or of a client, stand in place of ours
     if wanted.builtins is not None and not wanted.builtins:
         return Builtins((), ())  # nothing of ours: no sandbox, no client, no import
     gates = features.resolved(
@@ -308,7 +312,10 @@ def _builtins(loaded: Loaded, wanted: Wanted, toolset: toolsets.Toolset, ports: 
         environ=loaded.environ,
         settings=loaded.settings.features,
     )
-    found = examined(ports.services(), gates, toolset.options)
+    options = {**toolset.options}
+    for name, own in wanted.agent.tool_options.items():
+        options[name] = {**options.get(name, {}), **own}
+    found = examined(ports.services(), gates, options)
     if wanted.builtins is None:
         return found
     chosen = tuple(

@@ -37,6 +37,8 @@ class SessionPorts:
     children: ChildRuns | None = None
     shelf: ToolShelf | None = None
     mcp: McpServers | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    """Variables that every command of the session gets."""
     skills: SkillShelf | None = None
     notes: NoteBook | None = None
     tree: Worktree | None = None
@@ -180,10 +182,14 @@ class SessionPorts:
             repository=self.tree.repository if self.tree is not None else "",
             unprotected=self._bare(wall=False) if self.loaded.settings.bash.allow_unsandboxed else None,
             environ=self.loaded.environ,
-            settings=sections(self.loaded),
+            settings=self._sections(),
             cwd=self.cwd,
             on_disk=self.on_disk,
         )
+
+    def _sections(self) -> Mapping[str, Mapping[str, Any]]:
+        found = sections(self.loaded)
+        return {**found, "bash": {**found["bash"], "env": self.env}} if self.env else found
 
 
 def sections(loaded: Loaded) -> Mapping[str, Mapping[str, Any]]:

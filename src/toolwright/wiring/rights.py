@@ -48,6 +48,8 @@ class Line:
     """What the last one would have begun with if nobody stood above it: what it is offered rests on that."""
     notices: tuple[str, ...] = ()
     """What a person should know about the last one."""
+    own_rights: bool = False
+    """The last one stands under nobody."""
 
     @property
     def own(self) -> Rights:
@@ -56,7 +58,7 @@ class Line:
     @property
     def above(self) -> Rights | None:
         """The parent's."""
-        return self.rights[-2] if len(self.rights) > 1 else None
+        return self.rights[-2] if len(self.rights) > 1 and not self.own_rights else None
 
 
 class Ceiling:
@@ -97,16 +99,18 @@ def line_of(ground: Ground, members: Sequence[Member]) -> Line:
     """Work out the rights along a line. May raise RuleError, SettingsError."""
     rights: list[Rights] = []
     for member in members:
-        above = rights[-1] if rights else None
+        above = rights[-1] if rights and not member.agent.own_rights else None
         started = _started(ground, member, above)
         wish = _wish(ground, member, started.policy)
         mine = _of_main(ground, wish, member) if above is None else _of_child(ground, above, wish, member)
         rights.append(mine)
-    return Line(tuple(rights), started.policy, started.notices)
+    return Line(tuple(rights), started.policy, started.notices, own_rights=members[-1].agent.own_rights)
 
 
 def below(ground: Ground, above: Rights, member: Member) -> Rights:
     """Return the rights that one more child would have. May raise RuleError, SettingsError."""
+    if member.agent.own_rights:
+        return _of_main(ground, _wish(ground, member, _started(ground, member, None).policy), member)
     return _of_child(ground, above, _wish(ground, member, _started(ground, member, above).policy), member)
 
 

@@ -34,7 +34,9 @@ class HouseStaff:
         model: str,
     ) -> None:
         children = loaded.settings.children
-        self._limits = ChildLimits(**children.model_dump())
+        limits = ChildLimits(**children.model_dump())
+        most = state.agent.most_running
+        self._limits = limits if most is None else replace(limits, max_running=most)
         own = {agent.name: agent for agent in state.agent.roster}
         named = {agent.name: agent for agent in known.definitions} | own
         self._agents = tuple(
@@ -84,7 +86,7 @@ class HouseStaff:
             raise ToolFailure("validation_failed", str(problem)) from problem
 
     def _check_tools(self, hired: AgentDefinition, *, background: bool) -> None:
-        if self.rights_of is None:
+        if self.rights_of is None or hired.own_rights:
             return
         depth = self._state.created.depth + 1
         try:

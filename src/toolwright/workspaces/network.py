@@ -19,6 +19,12 @@ _LABEL_PATTERN = re.compile(r"[a-z0-9_*-]{1,63}")
 _LOCAL_NAMES = frozenset({"localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback"})
 
 
+def lies_in(host: str, domain: str) -> bool:
+    """Whether a host is a domain or lies in it; ``*.example.com`` is meant without ``example.com`` itself."""
+    bare = domain.removeprefix("*.")
+    return (bare == domain and host_matches(host, bare)) or host_matches(host, f"*.{bare}")
+
+
 def host_matches(host: str, pattern: str) -> bool:
     """Whether a host is meant by a pattern, label by label.
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from anthropic import AsyncAnthropic
+from tests.journeys.casts import Cast
 
 from toolwright.surfaces.http.app import House
 from toolwright.surfaces.http.serving import running
@@ -29,9 +30,10 @@ class Process:
 
 
 @asynccontextmanager
-async def process(folder: Path, script: Path) -> AsyncIterator[Process]:
+async def process(folder: Path, script: Path, **more: str) -> AsyncIterator[Process]:
     """Run ``toolwright serve`` with a model that plays a file."""
-    environ = {"HOME": str(folder / "home"), "PATH": os.environ["PATH"], "TOOLWRIGHT_API_KEY": KEY}
+    own = {"HOME": str(folder / "home"), "PATH": os.environ["PATH"], "TOOLWRIGHT_API_KEY": KEY}
+    environ = {**own, **more}
     words = ["serve", "--port", "0", "--data", str(folder / "data"), "--model", f"scripted/{script}"]
     command = [sys.executable, "-m", "toolwright", *words]
     running = await asyncio.create_subprocess_exec(
@@ -77,16 +79,22 @@ def client_of(address: str, key: str) -> AsyncAnthropic:
 
 
 @asynccontextmanager
-async def serving(folder: Path, script: Iterable[Any] | ScriptedModel = ()) -> AsyncIterator[Server]:
-    """Serve from a folder, with a model that plays a script; what was there stays for the next server."""
+async def serving(
+    folder: Path, script: Iterable[Any] | ScriptedModel | Cast = (), **more: str
+) -> AsyncIterator[Server]:
+    """Serve from a folder, with a model that plays a script; what was there stays for the next server.
+
+    ``more`` are further variables of its environment.
+    """
     environ = {
         "HOME": str(folder / "home"),
         "PATH": os.environ["PATH"],
         "TOOLWRIGHT_API_KEY": KEY,
         "TOOLWRIGHT_VAULT_KEY": "ab" * 32,
+        **more,
     }
     asked = Serving(environ=environ, port=0, data=str(folder / "data"), grace=1.0)
-    model = script if isinstance(script, ScriptedModel) else ScriptedModel(script)
+    model = script if isinstance(script, ScriptedModel | Cast) else ScriptedModel(script)
     async with running(asked, model=model) as (house, address), client_of(address, KEY) as client:
         yield Server(house, address, client)
 

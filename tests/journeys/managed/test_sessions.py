@@ -17,10 +17,12 @@ pytestmark = pytest.mark.anyio
 TOOLSET: Any = {"type": "agent_toolset_20260401"}
 
 
-async def session_with(server: Server | Process, *tools: Any, **more: Any) -> str:
+async def session_with(server: Server | Process, *tools: Any, servers: Any = (), **more: Any) -> str:
     """Return the id of a new session whose agent has these tools."""
     beta = server.client.beta
-    agent = await beta.agents.create(name="Helper", model="claude-sonnet-4-6", tools=list(tools))
+    agent = await beta.agents.create(
+        name="Helper", model="claude-sonnet-4-6", tools=list(tools), mcp_servers=list(servers)
+    )
     environment = await beta.environments.create(name="here")
     session = await beta.sessions.create(agent=agent.id, environment_id=environment.id, **more)
     assert session.status == "idle"
@@ -405,6 +407,7 @@ async def test_a_killed_server_goes_on_where_it_was(tmp_path: Path, moment: str)
         else:
             await rested(server, session_id)
         told = await history(server, session_id)
+        assert ("session.status_rescheduled" in kinds(told)) == (moment == "running")
         ids = [event["id"] for event in told]
         assert [event["id"] for event in before] == ids[: len(before)]
         assert len(set(ids)) == len(ids)

@@ -7,7 +7,7 @@ must not be lost does not fit any more the line is closed, and the client comes 
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
@@ -27,21 +27,32 @@ class Frame(NamedTuple):
     """May be left out for who reads slowly: what it says comes again, whole."""
     last: bool = False
     """Nothing comes behind it."""
+    kind: str = ""
+    """Of a preview: what it is of, for those who want only some."""
 
 
-def frame(event: str, data: bytes, *, id: str = "", preview: bool = False, last: bool = False) -> Frame:
+def frame(
+    event: str, data: bytes, *, id: str = "", preview: bool = False, last: bool = False, kind: str = ""
+) -> Frame:
     """Write a frame; ``data`` is JSON without line breaks."""
     head = f"id: {id}\n" if id else ""
-    return Frame(f"{head}event: {event}\ndata: ".encode() + data + b"\n\n", preview, last)
+    return Frame(f"{head}event: {event}\ndata: ".encode() + data + b"\n\n", preview, last, kind)
 
 
 class Listener:
     """One open stream."""
 
     def __init__(
-        self, *, previews: bool = True, most_frames: int = MOST_FRAMES, most_bytes: int = MOST_BYTES
+        self,
+        *,
+        previews: bool = True,
+        kinds: Collection[str] | None = None,
+        most_frames: int = MOST_FRAMES,
+        most_bytes: int = MOST_BYTES,
     ) -> None:
+        """``kinds`` are those of the previews that are wanted; None is all."""
         self._previews = previews
+        self._kinds = kinds
         self._frames: deque[Frame] = deque()
         self._bytes = 0
         self._most_frames = most_frames
@@ -51,7 +62,7 @@ class Listener:
 
     def put(self, given: Frame) -> None:
         """Take a frame for later. Never waits."""
-        if self._closed or (given.preview and not self._previews):
+        if self._closed or (given.preview and not self._wants(given)):
             return
         if self._is_full(given):
             self._drop_previews()
@@ -63,6 +74,9 @@ class Listener:
         self._frames.append(given)
         self._bytes += len(given.data)
         self._news.set()
+
+    def _wants(self, preview: Frame) -> bool:
+        return self._previews and (self._kinds is None or preview.kind in self._kinds)
 
     def begin_anew(self, given: Iterable[Frame]) -> None:
         """Let these stand in the place of everything that waits."""
@@ -137,13 +151,15 @@ class Broadcast:
         self._watch = watch
         self._topics: dict[str, _Topic] = {}
 
-    async def join(self, topic: str, *, previews: bool = True) -> Listener:
+    async def join(
+        self, topic: str, *, previews: bool = True, kinds: Collection[str] | None = None
+    ) -> Listener:
         """Listen from now on: what happens after this has returned is not missed."""
         known = self._topics.get(topic)
         if known is None:
             known = self._topics[topic] = _Topic()
             known.watcher = asyncio.create_task(self._watched(topic, known))
-        listener = Listener(previews=previews)
+        listener = Listener(previews=previews, kinds=kinds)
         known.listeners.append(listener)
         try:
             await known.ready.wait()
@@ -167,6 +183,14 @@ class Broadcast:
         known = self._topics.get(topic)
         if known is not None:
             known.put(given)
+
+    def end(self, topic: str) -> None:
+        """End all streams of one topic, once what is waiting has been read."""
+        known = self._topics.get(topic)
+        if known is not None:
+            for listener in known.listeners:
+                listener.close()
+            self._end(topic, known)
 
     def close(self) -> None:
         """End all streams."""

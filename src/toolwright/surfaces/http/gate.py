@@ -137,7 +137,7 @@ async def tell(request: Request, error: Exception) -> Response:
     """Answer for whatever a route raised."""
     visit: _Visit = request.scope["state"]["visit"]
     if isinstance(error, HTTPException):
-        return visit.told(from_status(error.status_code, str(error.detail)))
+        return visit.told(from_status(error.status_code, str(error.detail), error.headers))
     problem = problem_of(error)
     if problem.kind == "failed":
         log.error("request %s failed", visit.number, exc_info=error)

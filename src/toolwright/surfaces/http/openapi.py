@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from toolwright.surfaces.http.routes import Route
 
 _REF: Final = "#/components/schemas/{model}"
-_IN_PATH: Final = re.compile(r"\{(\w+)\}")
+_IN_PATH: Final = re.compile(r"\{(\w+)(?::\w+)?\}")
 
 
 def document(
@@ -20,7 +20,8 @@ def document(
     refused = _schema(error, schemas)
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
-        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, schemas, refused)
+        path = _IN_PATH.sub(r"{\1}", route.path)
+        paths.setdefault(path, {})[route.method.lower()] = _operation(route, schemas, refused)
     return {
         "openapi": "3.1.0",
         "info": {"title": title, "version": version},

@@ -108,7 +108,8 @@ def problem_of(error: Exception) -> Problem:
     return Problem("failed", FAILED)
 
 
-def from_status(status: int, message: str) -> Problem:
+def from_status(status: int, message: str, headers: Mapping[str, str] | None = None) -> Problem:
     """Return the problem for a status that the framework chose: no such path, no such method."""
     kind = next((kind for kind, known in STATUS.items() if known == status), None)
-    return Problem(kind or ("invalid" if status < 500 else "failed"), message, status=status)
+    word = kind or ("invalid" if status < 500 else "failed")
+    return Problem(word, message, status=status, headers=headers or {})

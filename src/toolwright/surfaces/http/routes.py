@@ -21,6 +21,7 @@ from toolwright.surfaces.http.reading import MOST_JSON, json_body
 
 Method = Literal["GET", "POST", "PUT", "DELETE"]
 _MOST_NAMED: Final = 5
+_KINDS: Final = frozenset({"str", "int", "float", "bool", "none", "dict", "list", "tuple"})
 
 
 class Shape(BaseModel):
@@ -80,21 +81,34 @@ def read(shape: type[AnyShape], data: object) -> AnyShape:
     try:
         return shape.model_validate(data)
     except ValidationError as error:
-        raise Problem("invalid", "; ".join(_faults(error))) from None
+        raise Problem("invalid", "; ".join(_faults(error, data))) from None
 
 
-def _faults(error: ValidationError) -> Iterable[str]:
+def _faults(error: ValidationError, data: object) -> Iterable[str]:
     faults = error.errors(include_url=False, include_context=False, include_input=False)
     for fault in faults[:_MOST_NAMED]:
-        path = ".".join(str(part) for part in fault["loc"] if not _is_inner(part))
+        path = ".".join(_written(fault["loc"], data))
         yield f"{path or 'body'}: {_said(fault['type'], fault['msg'])}"
     if len(faults) > _MOST_NAMED:
         yield f"and {len(faults) - _MOST_NAMED} more"
 
 
+def _written(parts: Sequence[int | str], data: object) -> Iterable[str]:
+    """Return the parts of a path that somebody wrote, without the names of members of unions."""
+    for number, part in enumerate(parts):
+        is_last = number == len(parts) - 1
+        if isinstance(data, list | tuple) and isinstance(part, int):
+            data = data[part] if part < len(data) else None
+        elif isinstance(data, dict) and (part in data or (is_last and not _is_inner(part))):
+            data = data.get(part)
+        else:
+            continue
+        yield str(part)
+
+
 def _is_inner(part: int | str) -> bool:
     """Whether a part of a path names a member of a union, which nobody wrote."""
-    return isinstance(part, str) and (part[:1].isupper() or "[" in part or "-" in part)
+    return isinstance(part, str) and (part in _KINDS or part[:1].isupper() or "[" in part or "-" in part)
 
 
 def _said(kind: str, message: str) -> str:

@@ -30,14 +30,15 @@ from toolwright.tools.robots import welcome
 from toolwright.tools.services import Services
 from toolwright.tools.untrusted import wrapped
 from toolwright.tools.web_cache import WebCache, seconds_to_keep
-from toolwright.tools.web_content import Format, WebContent, content_of, cut, html_text, readable
+from toolwright.tools.web_content import MOST_CHARS, Format, WebContent, content_of, cut, html_text, readable
 from toolwright.tools.web_texts import host_of, retry_after, size_text, status_text
-from toolwright.workspaces.network import host_matches
+from toolwright.workspaces.network import host_matches, lies_in
 from toolwright.workspaces.urls import LONGEST_URL, parse_url
 
 ACCEPT = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, */*;q=0.5"
 SECONDS = 30.0
 _EXCERPT = 500
+_CHARS_OF_TOKEN = 4
 _QUESTION = (
     "Answer the question from the page below and from nothing else. Quote at most a few short sentences. "
     "Say so when the page does not contain the answer.\n\nQuestion: {question}\n\n{page}"
@@ -56,7 +57,13 @@ class WebFetch(ToolClass):
         search_hint="read web page url http download documentation pdf",
     )
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, options: Mapping[str, Any] | None = None) -> None:
+        chosen = options or {}
+        self._allowed: tuple[str, ...] = tuple(chosen.get("allowed_domains", ()))
+        self._blocked: tuple[str, ...] = tuple(chosen.get("blocked_domains", ()))
+        self._most_chars = min(
+            int(chosen.get("max_content_tokens", MOST_CHARS)) * _CHARS_OF_TOKEN, MOST_CHARS
+        )
         network = services.settings.get("network", {})
         self._services = services
         self._preapproved: tuple[str, ...] = tuple(network.get("preapproved", ()))
@@ -75,10 +82,20 @@ class WebFetch(ToolClass):
 
     async def check(self, input: Input, ctx: CallContext) -> Objection | None:
         try:
-            parse_url(input["url"])
+            place = parse_url(input["url"])
         except ToolFailure as refused:
             return Objection("invalid", refused.message, hint=refused.hint)
-        return None
+        if self._may_fetch(place.host):
+            return None
+        hint = f"Only these: {', '.join(self._allowed)}." if self._allowed else "Look elsewhere."
+        return Objection(
+            "invalid", f"url_not_allowed: {place.host} is not to be fetched from.", "permission_denied", hint
+        )
+
+    def _may_fetch(self, host: str) -> bool:
+        if any(lies_in(host, domain) for domain in self._blocked):
+            return False
+        return not self._allowed or any(lies_in(host, domain) for domain in self._allowed)
 
     async def run(
         self,
@@ -165,7 +182,7 @@ class WebFetch(ToolClass):
         text = await anyio.to_thread.run_sync(
             lambda: readable(content, form, url=answer.url), abandon_on_cancel=True
         )
-        page = cut(text) if text.strip() else "(The page is empty.)"
+        page = cut(text, self._most_chars) if text.strip() else "(The page is empty.)"
         if answer.truncated:
             page += "\n\n[The server sent more than could be received; the end is missing.]"
         return await self._answered(page, answer.url, prompt)
@@ -210,4 +227,4 @@ def _suffix(name: str) -> str:
 
 def build(services: Services, options: Mapping[str, Any]) -> Tool:
     """Build the tool."""
-    return WebFetch(services)
+    return WebFetch(services, options)

@@ -14,7 +14,7 @@ from toolwright.tools.define import ToolClass, described, generic_view
 from toolwright.tools.fields import Field
 from toolwright.tools.services import Services
 from toolwright.tools.untrusted import wrapped
-from toolwright.workspaces.network import host_matches
+from toolwright.workspaces.network import lies_in
 from toolwright.workspaces.urls import ascii_host
 
 MOST_SEARCHES = 200
@@ -39,7 +39,12 @@ class WebSearch(ToolClass):
         search_hint="search internet web news google find pages",
     )
 
-    def __init__(self, backend: SearchBackend | None, clock: Clock) -> None:
+    def __init__(
+        self, backend: SearchBackend | None, clock: Clock, options: Mapping[str, Any] | None = None
+    ) -> None:
+        chosen = options or {}
+        self._allowed: tuple[str, ...] = tuple(chosen.get("allowed_domains", ()))
+        self._blocked: tuple[str, ...] = tuple(chosen.get("blocked_domains", ()))
         self._backend = backend
         self._clock = clock
         self._searches = 0
@@ -83,12 +88,12 @@ class WebSearch(ToolClass):
         allowed, blocked = tuple(allowed_domains or ()), tuple(blocked_domains or ())
         wanted = SearchQuery(
             query=query.strip(),
-            limit=MOST_RESULTS if allowed or blocked else max_results,
+            limit=MOST_RESULTS if allowed or blocked or self._allowed or self._blocked else max_results,
             freshness=freshness,
-            allowed_domains=allowed,
-            blocked_domains=blocked,
+            allowed_domains=allowed or _hosts(self._allowed),
+            blocked_domains=(*blocked, *(domain for domain in self._blocked if "/" not in domain)),
         )
-        found = await self._backend.search(wanted)
+        found = permitted(await self._backend.search(wanted), allowed=self._allowed, blocked=self._blocked)
         hits = distinct(permitted(found, allowed=allowed, blocked=blocked))[:max_results]
         data = {
             "results": [_row(hit) for hit in hits],
@@ -113,9 +118,9 @@ def permitted(
     kept = []
     for hit in hits:
         host = _host(hit.url)
-        if host is None or any(_lies_in(host, domain) for domain in blocked):
+        if host is None or any(_found_in(hit.url, host, domain) for domain in blocked):
             continue
-        if not allowed or any(_lies_in(host, domain) for domain in allowed):
+        if not allowed or any(_found_in(hit.url, host, domain) for domain in allowed):
             kept.append(hit)
     return kept
 
@@ -138,9 +143,14 @@ def _host(url: str) -> str | None:
         return None
 
 
-def _lies_in(host: str, domain: str) -> bool:
-    bare = domain.removeprefix("*.")
-    return (bare == domain and host_matches(host, bare)) or host_matches(host, f"*.{bare}")
+def _found_in(url: str, host: str, domain: str) -> bool:
+    """Whether a page lies in a domain, below the path that may stand behind it."""
+    name, _, path = domain.partition("/")
+    return lies_in(host, name) and urlsplit(url).path.startswith(f"/{path}" if path else "")
+
+
+def _hosts(domains: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(domain.partition("/")[0] for domain in domains))
 
 
 def _is_domain(text: str) -> bool:
@@ -172,4 +182,4 @@ def _used_up() -> Done:
 
 def build(services: Services, options: Mapping[str, Any]) -> Tool:
     """Build the tool."""
-    return WebSearch(services.search, services.clock)
+    return WebSearch(services.search, services.clock, options)

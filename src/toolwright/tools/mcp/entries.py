@@ -79,15 +79,26 @@ def read_entry(name: str, written: Any, place: Place) -> Read:
         return Read(None, f"server {name!r}: {misfit}", tuple(reading.notices))
 
 
+def fitting_name(name: str) -> str:
+    """Return a name that a server can have, like the one it was given; the same where that fits."""
+    if not name_problem(name):
+        return name
+    spelled = _spelled(name)[: LONGEST_NAME - len("-server")]
+    return f"{spelled}-server" if spelled in RESERVED else spelled or "server"
+
+
+def _spelled(name: str) -> str:
+    only = re.sub(r"_{2,}", "_", re.sub(r"[^A-Za-z0-9_-]+", "-", name))
+    return only.strip("-_")[:LONGEST_NAME].strip("-_")
+
+
 def name_problem(name: str) -> str:
     """Return what is wrong with the name of a server, with a better one; empty when nothing is."""
     if name in RESERVED:
         return f"the name {name!r} is taken; call it {name}-server"
     if len(name) <= LONGEST_NAME and _NAME.fullmatch(name) and "__" not in name:
         return ""
-    better = (
-        re.sub(r"_{2,}", "_", re.sub(r"[^A-Za-z0-9_-]+", "-", name)).strip("-_")[:LONGEST_NAME].strip("-_")
-    )
+    better = _spelled(name)
     rule = "letters, digits, '-' and single '_', at most 64, with a letter or digit at both ends"
     return f"{name!r} is no name for a server: {rule}" + (f". Call it {better!r}" if better else "")
 

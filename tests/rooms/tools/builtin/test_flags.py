@@ -32,6 +32,7 @@ from toolwright.tool_calls.observable import subject_of
 from toolwright.tool_calls.permissions.decide import decide
 from toolwright.tools import features
 from toolwright.tools.registry import load_builtins
+from toolwright.tools.toolsets import ONLY_WHERE_NAMED
 from toolwright.wiring import House, Wanted, build, every_builtin
 from toolwright.wiring.shelf import BareShelf
 from toolwright.wiring.skills import SessionSkills
@@ -67,6 +68,7 @@ SPECS: dict[str, tuple[str, int | None]] = {
     "http_request": ("DF", 50_000),
     "agent": ("AL", 33_000),  # 32,000 of the agent's own, and who it was
     "send_message": ("DF", 5_000),
+    "send_to_agent": ("AL", 5_000),
     "list_agents": ("DF", 10_000),
     "await_agents": ("DF", 32_000),
     "task_return": ("", 1_000),
@@ -155,6 +157,7 @@ CALLS: list[tuple[str, Mapping[str, Any], str, str]] = [
     ("skill_search", {"query": "plain"}, "RO CC", "allow"),
     ("agent", {"description": "Look", "prompt": "Look."}, "CC", "allow"),
     ("send_message", {"to": "a", "message": "Stop."}, "CC", "allow"),
+    ("send_to_agent", {"agent_name": "general", "message": "Dig."}, "CC", "allow"),
     ("list_agents", {}, "RO CC", "allow"),
     ("await_agents", {}, "RO CC", "allow"),
     ("task_return", {"summary": "Done."}, "", "allow"),
@@ -233,7 +236,10 @@ def promised(traits: Traits) -> str:
 async def test_a_call_promises_and_may_do_what_its_row_says(
     project: Path, name: str, input: Mapping[str, Any], flags: str, outcome: str
 ) -> None:
-    house = house_at(project, tasks=name != "todo_write")
+    chosen: dict[str, Any] = (
+        {"tools": {"toolset": "coordinator_20260401"}} if name in ONLY_WHERE_NAMED else {}
+    )
+    house = house_at(project, tasks=name != "todo_write", **chosen)
     # A notebook must have been read, whatever the setting: its check is left out.
     found = await judged(house, name, filled(input, project), checked=name != "notebook_edit")
     assert found == (flags, outcome, False)
@@ -595,4 +601,5 @@ async def test_ranked_files_are_told(project: Path) -> None:
 
 
 def test_every_tool_is_told() -> None:
-    assert {told.name for told in TOLD} | {"file_search"} | ABOUT_SERVERS | CALLS_OTHERS == set(SPECS)
+    elsewhere = {"file_search"} | ABOUT_SERVERS | CALLS_OTHERS | ONLY_WHERE_NAMED
+    assert {told.name for told in TOLD} | elsewhere == set(SPECS)

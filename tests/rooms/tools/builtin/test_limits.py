@@ -19,6 +19,7 @@ from toolwright.contracts.tool import Failed, ToolCall
 from toolwright.settings import load
 from toolwright.testing import MemoryChildren
 from toolwright.tool_calls import validation
+from toolwright.tools.toolsets import ONLY_WHERE_NAMED
 from toolwright.wiring import House, Wanted, build, every_builtin
 from toolwright.wiring.shelf import BareShelf
 from toolwright.wiring.skills import SessionSkills
@@ -161,6 +162,7 @@ FITTING: Mapping[str, Mapping[str, Any]] = {
     "refresh_mcp_tools": {"server": "docs"},
     "wait_for_mcp_servers": {"servers": ["docs"]},
     "send_message": {"to": "a", "message": "b"},
+    "send_to_agent": {"agent_name": "general", "message": "b"},
     "await_agents": {"ids": ["a"]},
     "task_return": {
         "summary": "a",
@@ -236,8 +238,8 @@ async def test_every_bound_of_a_schema_holds(
 
 
 def code_of(where: House, name: str, input: Mapping[str, Any]) -> str | None:
-    """Why an input is refused. Tools about servers are only offered where there are some: asked alone."""
-    if "mcp" in name:
+    """Why an input is refused. Tools that the usual toolset does not offer are asked alone."""
+    if "mcp" in name or name in ONLY_WHERE_NAMED:
         spec = next(tool.spec for tool in every_builtin() if tool.spec.name == name)
         read = validation.read_input(input, spec, validation.Validators().of(spec))
         return read.code if isinstance(read, Failed) else None

@@ -1,10 +1,11 @@
 """What must be true of a whole agent, whichever request it comes from (pure)."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from toolwright.surfaces.http.managed.agent_shapes import MOST_TOOLS
+from toolwright.surfaces.http.managed.compiling import DELEGATION
 from toolwright.surfaces.http.managed.tool_shapes import BUILTIN
 from toolwright.surfaces.http.problems import Problem
 
@@ -17,18 +18,22 @@ def check_agent(body: Mapping[str, Any]) -> None:
         raise _wrong("tools: agent_toolset_20260401 stands here twice")
     if _offered(tools) > MOST_TOOLS:
         raise _wrong(f"tools: at most {MOST_TOOLS} tools over all toolsets")
-    _check_custom(tools, has_builtin=bool(kinds["agent_toolset_20260401"]))
+    taken = (
+        *(BUILTIN if kinds["agent_toolset_20260401"] else ()),
+        *(DELEGATION if body["multiagent"] else ()),
+    )
+    _check_custom(tools, taken)
     _check_servers(body)
     if body["skills"] and not _reads(tools):
         raise _wrong("skills: they need the tool read")
 
 
-def _check_custom(tools: list[dict[str, Any]], *, has_builtin: bool) -> None:
+def _check_custom(tools: list[dict[str, Any]], taken: Collection[str]) -> None:
     names = [tool["name"] for tool in tools if tool["type"] == "custom"]
     for name, times in Counter(names).items():
         if times > 1:
             raise _wrong(f"tools: two custom tools are named {name}")
-        if has_builtin and name in BUILTIN:
+        if name in taken:
             raise _wrong(f"tools: {name} is the name of a built-in tool")
 
 

@@ -12,6 +12,7 @@ from toolwright.surfaces.http.managed.tool_shapes import (
     ToolsetGiven,
     shown_tool,
 )
+from toolwright.surfaces.http.problems import Problem
 from toolwright.surfaces.http.routes import Shape
 
 MOST_TOOLS: Final = 256
@@ -23,10 +24,13 @@ class EffortShape(Shape):
     type: Effort
 
 
+ModelName = Annotated[str, Field(min_length=1, max_length=256)]
+
+
 class ModelGiven(Shape):
     """A model as it is written out."""
 
-    id: str = Field(min_length=1, max_length=256)
+    id: ModelName
     effort: Effort | EffortShape | None = None
     speed: Literal["standard", "fast"] | None = None
     inference_geo: str | None = None
@@ -118,11 +122,20 @@ def checked_metadata(metadata: dict[str, Any]) -> None:
             raise ValueError("keys have 1 to 64 characters, values up to 512")
 
 
+def fitting_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Return notes that were put together. May raise Problem for more than may be noted."""
+    try:
+        checked_metadata(metadata)
+    except ValueError as wrong:
+        raise Problem("invalid", f"metadata: {wrong}", code="invalid_metadata") from wrong
+    return metadata
+
+
 class AgentGiven(Shape):
     """A new agent."""
 
     name: Name
-    model: str | ModelGiven
+    model: ModelName | ModelGiven
     description: Description | None = None
     system: System | None = None
     tools: tuple[ToolGiven, ...] | None = Field(None, max_length=MOST_TOOLS)
@@ -144,7 +157,7 @@ class AgentChange(Shape):
 
     version: int | None = Field(None, ge=1)
     name: Name | None = None
-    model: str | ModelGiven | None = None
+    model: ModelName | ModelGiven | None = None
     description: Description | None = None
     system: System | None = None
     tools: tuple[ToolGiven, ...] | None = Field(None, max_length=MOST_TOOLS)

@@ -16,6 +16,7 @@ from toolwright.surfaces.http.managed.agent_shapes import (
     CoordinatorGiven,
     SelfReference,
     SkillGiven,
+    fitting_metadata,
     shown_model,
     shown_servers,
     shown_tools,
@@ -89,6 +90,7 @@ async def update(visit: Visit) -> dict[str, Any]:
     check_agent(body)
     if body == now.body:
         return shown(now)
+    body["multiagent"] = _at_version(body["multiagent"], now.id, now.version + 1)
     new = replace(now, body=body, version=now.version + 1, updated_at=visit.house.clock.now())
     try:
         await visit.house.documents.replace(new, expected=now.version, versions=True)
@@ -164,9 +166,7 @@ async def _changed(visit: Visit, agent: Document, change: AgentChange) -> dict[s
         body["multiagent"] = await _roster(visit, change.multiagent, agent)
     if change.metadata is not None:
         merged = {**body["metadata"], **change.metadata}
-        body["metadata"] = {key: value for key, value in merged.items() if value is not None}
-        if len(body["metadata"]) > 16:
-            raise Problem("invalid", "metadata: at most 16 pairs")
+        body["metadata"] = fitting_metadata({k: value for k, value in merged.items() if value is not None})
     return body
 
 
@@ -203,9 +203,20 @@ async def _roster(visit: Visit, given: CoordinatorGiven | None, agent: Document)
     return {"type": "coordinator", "agents": pinned}
 
 
+def _at_version(roster: dict[str, Any] | None, id: str, version: int) -> dict[str, Any] | None:
+    """Return a roster in which the agent itself stands as it is saved now."""
+    if roster is None:
+        return None
+    agents = [{**one, "version": version} if one["id"] == id else one for one in roster["agents"]]
+    return {**roster, "agents": agents}
+
+
 async def _member(visit: Visit, entry: AgentReference, where: str) -> dict[str, Any]:
     found = await visit.house.documents.get(visit.workspace, KIND, entry.id, version=entry.version)
-    if found is None or found.archived_at is not None:
+    newest = (
+        found if entry.version is None else await visit.house.documents.get(visit.workspace, KIND, entry.id)
+    )
+    if found is None or newest is None or newest.archived_at is not None:
         raise Problem("invalid", f"{where}: there is no such agent in use")
     if found.body["multiagent"] is not None:
         raise Problem("invalid", f"{where}: an agent with a roster of its own cannot be in one")

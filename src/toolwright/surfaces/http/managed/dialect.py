@@ -13,7 +13,8 @@ from toolwright.surfaces.http.routes import Check, Shape
 
 BETA: Final = "managed-agents-2026-04-01"
 MEMORY_BETA: Final = "agent-memory-2026-07-22"
-VERSIONS: Final = frozenset({"2023-06-01", "2026-10-21"})
+VERSION: Final = "2026-10-21"
+VERSIONS: Final = frozenset({"2023-06-01", VERSION})
 _TYPES: Final[Mapping[Kind, str]] = {
     "invalid": "invalid_request_error",
     "unauthenticated": "authentication_error",

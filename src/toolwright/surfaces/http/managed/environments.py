@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 from toolwright.contracts.definitions import EnvironmentDefinition
 from toolwright.contracts.documents import Document, Wanted
 from toolwright.contracts.ids import new_id
-from toolwright.surfaces.http.managed.agent_shapes import checked_metadata
+from toolwright.surfaces.http.managed.agent_shapes import checked_metadata, fitting_metadata
 from toolwright.surfaces.http.managed.pages import ListQuery, Page, Written, page_of, place
 from toolwright.surfaces.http.problems import Problem
 from toolwright.surfaces.http.reading import written_time
@@ -201,8 +201,7 @@ async def update(visit: Visit) -> dict[str, Any]:
         body["description"] = change.description
     if change.metadata is not None:
         merged = {**body["metadata"], **change.metadata}
-        body["metadata"] = {key: value for key, value in merged.items() if value}
-        checked_metadata(body["metadata"])
+        body["metadata"] = fitting_metadata({key: value for key, value in merged.items() if value})
     if change.config is not None:
         body["config"] = _config(change.config, body["config"])
     new = replace(now, body=body, updated_at=visit.house.clock.now())

@@ -16,6 +16,18 @@ _ERRORS: Final[Mapping[FaultCode, str]] = {
 }
 
 
+STOPS: Final[Mapping[str, str]] = {
+    "done": "end_turn",
+    "interrupted": "end_turn",
+    "returned": "end_turn",
+    "stopped": "end_turn",
+    "max_tokens": "end_turn",
+    "refusal": "refusal",
+    "waiting": "requires_action",
+}
+"""By the end of a run; any other end used up what could be tried."""
+
+
 def event_id(session_id: str, kind: str, key: object) -> str:
     """Return the id of an event: the same whenever and wherever the log is read."""
     digest = hashlib.sha256(f"{session_id}\0{kind}\0{key}".encode()).hexdigest()
@@ -24,7 +36,7 @@ def event_id(session_id: str, kind: str, key: object) -> str:
 
 def thread_id(session_id: str) -> str:
     """Return the id of the thread that a session, or a child of one, is."""
-    return f"sthr_{hashlib.sha256(session_id.encode()).hexdigest()[:32]}"
+    return f"sthr_{session_id.rpartition('_')[2]}"
 
 
 def blocks(content: Content | None) -> list[Body]:
@@ -73,6 +85,9 @@ def whole_usage(spent: Spent) -> Body:
             "ephemeral_1h_input_tokens": 0,
         },
         "active_seconds": spent.seconds,
+        "server_tool_use": {
+            f"{tool}_requests": spent.calls_by_tool.get(tool, 0) for tool in ("web_search", "web_fetch")
+        },
     }
     if spent.cost:
         whole["list_cost"] = {"amount": str(max(round(spent.cost * 100), 1)), "currency": "USD"}

@@ -130,10 +130,18 @@ class EventQuery(Query):
     until: Moment | None = Field(None, alias="created_at[lte]")
 
 
+class ThreadEventQuery(Query):
+    """Which part of the history of a thread."""
+
+    limit: int = Field(1_000, ge=1, le=1_000)
+    page: str | None = None
+    after_id: str | None = None
+
+
 class StreamQuery(Query):
     """What a stream shall hold."""
 
-    event_deltas: tuple[str, ...] = ()
+    event_deltas: tuple[Literal["agent.message", "agent.thinking"], ...] = ()
     after_id: str | None = None
 
 
@@ -165,9 +173,7 @@ def _block(block: "Text | Image | Paper | Found") -> Block:
         case Found():
             told = "\n".join(part.text for part in block.content)
             return TextBlock(f"{block.title} ({block.source})\n{told}")
-    raise Problem(
-        "unsupported", f"{block.type}: only content that is sent along can be taken, no {_kind(block)}"
-    )
+    raise Problem("invalid", f"{block.type}: only content that is sent along can be taken, no {_kind(block)}")
 
 
 def _kind(block: "Image | Paper") -> str:

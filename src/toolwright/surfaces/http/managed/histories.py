@@ -14,12 +14,12 @@ import orjson
 from toolwright.contracts.events import Record
 from toolwright.sessions.codec import decoded
 from toolwright.surfaces.http.frames import Frame, frame
-from toolwright.surfaces.http.managed.translating import Told, Translation
+from toolwright.surfaces.http.managed.told import Told
+from toolwright.surfaces.http.managed.translating import Translation
 from toolwright.wiring.works import Works
 
 _KEPT: Final = 64
 _PAGE: Final = 1_000
-_LAST: Final = frozenset({"session.status_terminated", "session.deleted"})
 
 
 class History:
@@ -106,4 +106,5 @@ class Histories:
 
 def written(told: Told) -> Frame:
     """Return an event as it is sent."""
-    return frame(told.type, orjson.dumps(told.body), preview=told.preview, last=told.type in _LAST)
+    data, preview = orjson.dumps(told.body), told.preview
+    return frame(told.type, data, preview=bool(preview), last=told.is_last, kind=preview)

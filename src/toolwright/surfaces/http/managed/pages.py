@@ -3,7 +3,7 @@
 import base64
 import binascii
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Generic, TypeVar
 
@@ -80,6 +80,33 @@ def place(written: str | None, *, kind: type = float) -> Place | None:
     if not written.startswith(_PREFIX) or not isinstance(id, str) or not fits:
         raise Problem("invalid", "page: this is no cursor of this list.")
     return (at, id)
+
+
+@dataclass(frozen=True, slots=True)
+class TurningPoint:
+    """A place in a list that is read in both directions, and which way it goes on from there."""
+
+    place: Place
+    order: str
+    is_back: bool
+
+    @property
+    def written(self) -> str:
+        """Return it for a client to hand back."""
+        return cursor((self.place[0], f"{self.order} {'back' if self.is_back else 'on'} {self.place[1]}"))
+
+
+def turning_point(written: str | None, order: str) -> TurningPoint | None:
+    """Return what a cursor of such a list means. May raise Problem: it is none, or of another order."""
+    found = place(written)
+    if found is None:
+        return None
+    of_order, way, id = [*found[1].split(" ", 2), "", ""][:3]
+    if way not in {"on", "back"} or not id:
+        raise Problem("invalid", "page: this is no cursor of this list.")
+    if of_order != order:
+        raise Problem("invalid", f"page: this cursor is of the order {of_order}.")
+    return TurningPoint((found[0], id), order, way == "back")
 
 
 async def page_of(

@@ -13,7 +13,7 @@ from toolwright.surfaces.http.managed.histories import History, written
 from toolwright.surfaces.http.managed.pages import cursor, place
 from toolwright.surfaces.http.managed.sending import deliver
 from toolwright.surfaces.http.managed.sessions import session_of
-from toolwright.surfaces.http.managed.translating import Told
+from toolwright.surfaces.http.managed.told import Told
 from toolwright.surfaces.http.problems import Problem
 from toolwright.surfaces.http.routes import Route, Visit
 
@@ -31,7 +31,12 @@ async def send(visit: Visit) -> dict[str, Any]:
 async def list_events(visit: Visit) -> dict[str, Any]:
     """Return a part of the history."""
     asked, session = visit.query(EventQuery), await session_of(visit)
-    history = await visit.house.part(Desk).histories.of(session.id)
+    return await part_of(visit, session.id, asked)
+
+
+async def part_of(visit: Visit, log_id: str, asked: EventQuery) -> dict[str, Any]:
+    """Return a part of what a log tells. May raise Problem."""
+    history = await visit.house.part(Desk).histories.of(log_id)
     found = [told for told in history.entries.values() if _fits(told, asked)]
     if asked.order == "desc":
         found.reverse()
@@ -67,20 +72,25 @@ def _behind(found: list[Told], asked: EventQuery) -> int:
 async def stream(visit: Visit) -> Response:
     """Follow a session: everything from now on, or from behind an event that was seen."""
     asked, session = visit.query(StreamQuery), await session_of(visit)
-    desk = visit.house.part(Desk)
-    listener = await desk.streams.join(session.id, previews=bool(asked.event_deltas))
+    return await followed(visit, session.id, asked)
+
+
+async def followed(visit: Visit, log_id: str, asked: StreamQuery) -> Response:
+    """Return the stream of what a log tells. May raise Problem."""
+    desk, wanted = visit.house.part(Desk), frozenset(asked.event_deltas)
+    listener = await desk.streams.join(log_id, previews=bool(wanted), kinds=wanted)
     try:
         after = asked.after_id or visit.request.headers.get("last-event-id")
-        history = await desk.histories.of(session.id)
+        history = await desk.histories.of(log_id)
         if after:
             listener.begin_anew(written(told) for told in _missed(history, after))
         if history.translation.state.ended is not None:
             listener.close()
     except BaseException:
-        desk.streams.leave(session.id, listener)
+        desk.streams.leave(log_id, listener)
         raise
     return StreamingResponse(
-        _sent(desk, session.id, listener),
+        _sent(desk, log_id, listener),
         media_type="text/event-stream",
         headers={"cache-control": "no-cache", "x-accel-buffering": "no"},
     )
@@ -93,12 +103,12 @@ def _missed(history: History, after: str) -> list[Told]:
     return [history.entries[id] for id in ids[ids.index(after) + 1 :]]
 
 
-async def _sent(desk: Desk, session_id: str, listener: Listener) -> AsyncGenerator[bytes]:
+async def _sent(desk: Desk, log_id: str, listener: Listener) -> AsyncGenerator[bytes]:
     try:
         async for piece in listener.frames(PING):
             yield piece
     finally:
-        desk.streams.leave(session_id, listener)
+        desk.streams.leave(log_id, listener)
 
 
 _EVENTS: Final = "/v1/sessions/{session_id}/events"

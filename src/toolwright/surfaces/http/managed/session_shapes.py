@@ -7,6 +7,7 @@ from pydantic import Field, field_validator, model_validator
 from toolwright.surfaces.http.managed.agent_shapes import (
     Metadata,
     ModelGiven,
+    ModelName,
     ServerGiven,
     SkillGiven,
     System,
@@ -33,7 +34,7 @@ class AgentOverridden(Shape):
     type: Literal["agent_with_overrides"]
     id: str
     version: int | None = Field(None, ge=1)
-    model: str | ModelGiven | None = None
+    model: ModelName | ModelGiven | None = None
     system: System | None = None
     tools: tuple[ToolGiven, ...] | None = None
     mcp_servers: tuple[ServerGiven, ...] | None = None

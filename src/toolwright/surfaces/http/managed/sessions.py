@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any, Final
 
-from toolwright.contracts.documents import Add, Document, Wanted
+from toolwright.contracts.documents import Add, Document
 from toolwright.contracts.events import SessionCreated
 from toolwright.contracts.ids import new_id
 from toolwright.contracts.storage import UnknownSession
@@ -11,7 +11,7 @@ from toolwright.sessions.state import SessionState
 from toolwright.surfaces.http.managed import memory_mounts, resources
 from toolwright.surfaces.http.managed.agent_rules import check_agent
 from toolwright.surfaces.http.managed.agent_shapes import (
-    checked_metadata,
+    fitting_metadata,
     shown_model,
     shown_servers,
     shown_tools,
@@ -20,11 +20,12 @@ from toolwright.surfaces.http.managed.agents import KIND as AGENT
 from toolwright.surfaces.http.managed.agents import pinned_skills
 from toolwright.surfaces.http.managed.agents import shown as shown_agent
 from toolwright.surfaces.http.managed.compiling import definition
+from toolwright.surfaces.http.managed.desk import Desk
 from toolwright.surfaces.http.managed.environments import KIND as ENVIRONMENT
 from toolwright.surfaces.http.managed.environments import definition as environment_definition
 from toolwright.surfaces.http.managed.event_bodies import whole_usage
 from toolwright.surfaces.http.managed.file_contents import filled_as_written
-from toolwright.surfaces.http.managed.pages import cursor, place
+from toolwright.surfaces.http.managed.histories import written
 from toolwright.surfaces.http.managed.sending import checked, deliver
 from toolwright.surfaces.http.managed.session_shapes import (
     AgentNamed,
@@ -32,19 +33,19 @@ from toolwright.surfaces.http.managed.session_shapes import (
     SessionChange,
     SessionDeleted,
     SessionGiven,
-    SessionPage,
-    SessionQuery,
     SessionShown,
 )
 from toolwright.surfaces.http.managed.skill_mounts import with_skills, with_those_of
+from toolwright.surfaces.http.managed.standing import whole_status
+from toolwright.surfaces.http.managed.told import Voice
 from toolwright.surfaces.http.managed.vaults import ours
 from toolwright.surfaces.http.problems import Problem
 from toolwright.surfaces.http.reading import written_time
 from toolwright.surfaces.http.routes import Route, Visit
 
 KIND: Final = "session"
+_RUNNING: Final = "The session is running; interrupt it first."
 _NOT_IN_SNAPSHOT: Final = frozenset({"metadata", "created_at", "updated_at", "archived_at"})
-_STATUS: Final = {"idle": "idle", "waiting": "idle", "running": "running", "ended": "terminated"}
 
 
 async def create(visit: Visit) -> dict[str, Any]:
@@ -90,60 +91,6 @@ async def create(visit: Visit) -> dict[str, Any]:
     return await shown(visit, document)
 
 
-async def list_sessions(visit: Visit) -> dict[str, Any]:
-    """List sessions."""
-    asked = visit.query(SessionQuery)
-    if asked.agent_version is not None and asked.agent_id is None:
-        raise Problem("invalid", "agent_version: goes with agent_id only")
-    if asked.deployment_id is not None:
-        return {"data": [], "next_page": None, "prev_page": None}
-    using = await resources.sessions_with(visit, asked.memory_store_id) if asked.memory_store_id else None
-    found: list[tuple[Document, dict[str, Any]]] = []
-    after = place(asked.page)
-    while len(found) <= asked.limit:
-        part = await visit.house.documents.list(visit.workspace, KIND, _wanted(asked, after))
-        for document in part:
-            if using is not None and document.id not in using:
-                continue
-            session = await shown(visit, document)
-            if not asked.statuses or session["status"] in asked.statuses:
-                found.append((document, session))
-        if len(part) < asked.limit + 1:
-            break
-        after = (part[-1].created_at, part[-1].id)
-    page = found[: asked.limit]
-    last = page[-1][0] if len(found) > asked.limit else None
-    return {
-        "data": [session for _, session in page],
-        "next_page": None if last is None else cursor((last.created_at, last.id)),
-        "prev_page": None,
-    }
-
-
-def _wanted(asked: SessionQuery, after: tuple[float | str, str] | None) -> Wanted:
-    where: dict[str, str | int | bool | None] = {}
-    if asked.agent_id is not None:
-        where["agent.id"] = asked.agent_id
-    if asked.agent_version is not None:
-        where["agent.version"] = asked.agent_version
-    since = [at for at in (asked.since, _beyond(asked.later, 1)) if at is not None]
-    until = [at for at in (asked.until, _beyond(asked.earlier, -1)) if at is not None]
-    return Wanted(
-        archived=asked.include_archived,
-        since=max(since, default=None),
-        until=min(until, default=None),
-        where=where,
-        order="newest" if asked.order == "desc" else "oldest",
-        after=after,
-        limit=asked.limit + 1,
-    )
-
-
-def _beyond(at: float | None, way: int) -> float | None:
-    """Return the next time that can be written, on one side of a time."""
-    return None if at is None else at + way * 1e-6
-
-
 async def retrieve(visit: Visit) -> dict[str, Any]:
     """Return a session."""
     return await shown(visit, await session_of(visit))
@@ -152,7 +99,7 @@ async def retrieve(visit: Visit) -> dict[str, Any]:
 async def update(visit: Visit) -> dict[str, Any]:
     """Change title, notes, or the tools of a session that is not running."""
     change, session = await visit.body(SessionChange), await session_of(visit)
-    if change.vault_ids is not None:
+    if "vault_ids" in change.model_fields_set:
         raise Problem("invalid", "vault_ids: cannot be changed")
     if session.archived_at is not None:
         raise Problem("invalid", "The session is archived.")
@@ -161,24 +108,25 @@ async def update(visit: Visit) -> dict[str, Any]:
         body["title"] = change.title
     if change.metadata is not None:
         merged = {**body["metadata"], **change.metadata}
-        body["metadata"] = {key: value for key, value in merged.items() if value is not None}
-        checked_metadata(body["metadata"])
+        body["metadata"] = fitting_metadata({k: value for k, value in merged.items() if value is not None})
     if change.agent is not None:
         body["agent"] = await _with_tools(visit, session, change)
     if body == session.body:
         return await shown(visit, session)
+    changed = {
+        name: body[name] for name in ("title", "metadata", "agent") if body[name] != session.body[name]
+    }
     session = replace(session, body=body, updated_at=visit.house.clock.now())
     await visit.house.documents.replace(session)
-    if body["title"] != (await visit.house.works.sessions.state(session.id)).title and body["title"]:
+    if changed.get("title"):
         await visit.house.works.sessions.retitle(session.id, body["title"])
+    await visit.house.works.sessions.note(session.id, changed)
     return await shown(visit, session)
 
 
 async def _with_tools(visit: Visit, session: Document, change: SessionChange) -> dict[str, Any]:
     """Give the agent of a session other tools; return its snapshot. May raise Problem."""
-    state = await state_of(visit, session.id)
-    if state.status == "running":
-        raise Problem("invalid", "agent: cannot be changed while the session is running")
+    await _refuse_running(visit, session, "agent: cannot be changed while the session is running")
     agent = dict(session.body["agent"])
     given = change.agent
     if given is not None and given.tools is not None:
@@ -188,6 +136,7 @@ async def _with_tools(visit: Visit, session: Document, change: SessionChange) ->
     check_agent(agent)
     if agent != session.body["agent"]:
         members = _members(agent)
+        state = await state_of(visit, session.id)
         changed = with_those_of(definition(agent, members), state.agent)
         await visit.house.works.sessions.change_agent(session.id, changed)
     return agent
@@ -211,14 +160,29 @@ async def delete(visit: Visit) -> dict[str, Any]:
     session = await session_of(visit)
     await _refuse_running(visit, session)
     await memory_mounts.settle(visit, session.id)
+    await _tell_deleted(visit, session)
     await visit.house.remove_session(session.id)
     await visit.house.documents.remove(visit.workspace, KIND, session.id)
     return {"id": session.id, "type": "session_deleted"}
 
 
-async def _refuse_running(visit: Visit, session: Document) -> None:
-    if (await state_of(visit, session.id)).status == "running":
-        raise Problem("invalid", "The session is running; interrupt it first.")
+async def _refuse_running(visit: Visit, session: Document, why: str = _RUNNING) -> None:
+    """Raise Problem while any thread runs; one that has told its end is waited for."""
+    sessions = visit.house.works.sessions
+    state = await state_of(visit, session.id)
+    if whole_status(state, busy=sessions.is_busy(session.id)) in {"running", "rescheduling"}:
+        raise Problem("invalid", why)
+    await sessions.idle(session.id)
+
+
+async def _tell_deleted(visit: Visit, session: Document) -> None:
+    """End the streams of a session and its threads; their last word is that it is gone."""
+    desk, at = visit.house.part(Desk), visit.house.clock.now()
+    for log_id in await visit.house.works.sessions.family(session.id):
+        told = Voice(log_id).told(Voice(log_id).id("deleted", ""), "session.deleted", at, {}, is_last=True)
+        desk.streams.put(log_id, written(told))
+        desk.streams.end(log_id)
+        desk.histories.forget(log_id)
 
 
 # --- finding and showing ---
@@ -251,7 +215,7 @@ async def shown(visit: Visit, session: Document) -> dict[str, Any]:
         "type": "session",
         **session.body,
         "resources": await resources.all_shown(visit.house, session.workspace, session.id),
-        "status": _STATUS[state.status],
+        "status": whole_status(state, busy=visit.house.works.sessions.is_busy(session.id)),
         "outcome_evaluations": [],
         "stats": {
             "active_seconds": total.seconds,
@@ -353,10 +317,6 @@ ROUTES: Final = (
     Route(
         method="POST", path="/v1/sessions", handler=create, summary="Make a session", group="sessions",
         body=SessionGiven, returns=SessionShown, scope="write",
-    ),
-    Route(
-        method="GET", path="/v1/sessions", handler=list_sessions, summary="List sessions", group="sessions",
-        query=SessionQuery, returns=SessionPage,
     ),
     Route(
         method="GET", path=_ONE, handler=retrieve, summary="Get a session", group="sessions",

@@ -1,0 +1,50 @@
+"""What passes between a child, the session that started it, and that session's client."""
+
+from dataclasses import field
+
+from toolwright.contracts.children import Returned
+from toolwright.contracts.content import Content
+from toolwright.contracts.tool import Input
+from toolwright.contracts.values import value
+
+
+@value(frozen=True, kw_only=True)
+class LeftCall:
+    """A call that a client is to make."""
+
+    call_id: str
+    tool: str
+    input: Input = field(default_factory=dict)
+
+
+@value(frozen=True, kw_only=True)
+class ChildCallsLeft:
+    """A child has left calls to the client, who follows the session that started it."""
+
+    child_id: str
+    calls: tuple[LeftCall, ...]
+
+
+@value(frozen=True, kw_only=True)
+class ChildCallAnswered:
+    """The client has made a call that a child left to it; what came of it is passed down."""
+
+    child_id: str
+    call_id: str
+    content: Content
+    is_error: bool = False
+
+
+@value(frozen=True, kw_only=True)
+class ChildClosed:
+    """A child was put away: it is given nothing more to do."""
+
+    child_id: str
+    reason: str = ""
+
+
+@value(frozen=True, kw_only=True)
+class HandedBack:
+    """A child says what came of its work; its run ends with this."""
+
+    returned: Returned
