@@ -1,6 +1,5 @@
 """Identifiers: a type prefix and 128 random bits, never sequential."""
 
-import os
 import secrets
 
 _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -8,7 +7,7 @@ _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 def new_id(prefix: str) -> str:
     """Return a fresh id such as ``call_3k2…``; the suffix holds at least 128 random bits."""
-    return f"{prefix}_{os.urandom(16).hex()}"
+    return f"{prefix}_{secrets.token_hex(16)}"
 
 
 def new_task_id(kind: str) -> str:

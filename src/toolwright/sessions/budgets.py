@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from toolwright.contracts.definitions import RunLimits
+from toolwright.contracts.definitions import NO_LIMITS, RunLimits
 from toolwright.turns.accounts import Spent
 from toolwright.turns.limits import exceeded
 
@@ -36,6 +36,8 @@ class Refused:
 
 def narrower(first: RunLimits, second: RunLimits) -> RunLimits:
     """Return limits that keep to both."""
+    if first == NO_LIMITS or second == NO_LIMITS:
+        return second if first == NO_LIMITS else first
     chosen: dict[str, Any] = {
         field.name: _smaller(getattr(first, field.name), getattr(second, field.name))
         for field in fields(RunLimits)

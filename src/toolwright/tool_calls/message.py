@@ -51,7 +51,8 @@ async def handed_over(
     """
     complete = not any(isinstance(result.outcome, Waiting) for result in results)
     fitted = await parts.results.bounded_turn(results) if complete else tuple(results)
-    verdict = await _last_hooks(parts, turn, fitted) if complete else NO_VERDICT
+    hooked = complete and parts.listens("PostToolBatch")
+    verdict = await _last_hooks(parts, turn, fitted) if hooked else NO_VERDICT
     if parts.tells(BatchFinished):
         wall = parts.clock.monotonic() - started
         work = sum(result.duration for result in fitted)
@@ -64,7 +65,7 @@ async def handed_over(
 
 
 async def _last_hooks(parts: Parts, turn: Turn, results: Sequence[CallResult]) -> HookVerdict:
-    if parts.hooks is None or not parts.listens("PostToolBatch"):
+    if parts.hooks is None:
         return NO_VERDICT
     policy = parts.in_force.policy
     told = [

@@ -6,7 +6,6 @@ validation and to the rules. What a person approves is remembered by its fingerp
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import anyio
@@ -56,6 +55,7 @@ class Permits:
         self._draw = draw
         self._one_question = anyio.Lock()
         self._blocks = Blocks()
+        self._tells_decisions = parts.tells(PermissionDecided)
 
     async def permit(self, live: LiveCall, queue: Queue) -> Outcome | None:
         """Return None when the call may happen, else what it ends in."""
@@ -84,10 +84,9 @@ class Permits:
     async def _look(self, live: LiveCall) -> Failed | None:
         """Work out what the rules judge. Following paths looks at the disk, so it happens in a thread."""
         in_force = self._parts.in_force
-        before = live.subject
-        look = partial(subject_of, live, in_force.policy, in_force.workspace)
+        before, seen = live.subject, (live, in_force.policy, in_force.workspace)
         try:
-            subject = await run_sync(look) if live.traits.touches else look()
+            subject = await run_sync(subject_of, *seen) if live.traits.touches else subject_of(*seen)
         except ToolFailure as failure:
             return failed_by(failure)
         if before is not None:
@@ -113,7 +112,7 @@ class Permits:
 
     def _record(self, live: LiveCall, decision: Decision) -> None:
         live.approved_by = decision.reason.kind
-        if self._parts.tells(PermissionDecided):
+        if self._tells_decisions:
             event = PermissionDecided(
                 call_id=live.id, tool=live.spec.name, decision=decision, waited=live.waited
             )

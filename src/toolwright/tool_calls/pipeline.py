@@ -361,10 +361,10 @@ class Pipeline:
             context = self._context(live)
         if live.approved is not None:
             context = replace(context, workspace=self.parts.in_force.approved_workspace)
-        outside = grants(live.subject, context.workspace) if live.subject is not None else ()
-        if outside:
-            return replace(context, workspace=context.workspace.granting(outside))
-        return context
+        if live.subject is None or not live.subject.paths:
+            return context
+        outside = grants(live.subject, context.workspace)
+        return replace(context, workspace=context.workspace.granting(outside)) if outside else context
 
     # --- step 6: hooks afterwards -------------------------------------------------------------
 

@@ -94,7 +94,7 @@ class FunctionTool:
         """The ``view`` member, else the generic view."""
         if self._view is not None:
             return self._view(call)
-        return generic_view(self._spec, call, use=None if call.before is None else call.before.use)
+        return generic_view(self._spec, call, before=call.before)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the plain function, past everything a tool call is."""

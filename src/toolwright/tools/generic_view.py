@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
-from toolwright.contracts.content import Content, text_of
+from toolwright.contracts.content import text_of
 from toolwright.contracts.tool import CallState, Done, Failed, ToolSpec
 from toolwright.contracts.view import (
     Badge,
@@ -28,25 +29,30 @@ _FIRST_LINES = 10
 _KEY_ARGUMENTS = 3
 
 
-def generic_view(spec: ToolSpec, call: CallState, *, use: Node | None = None) -> View:
+def generic_view(spec: ToolSpec, call: CallState, *, before: View | None = None) -> View:
     """The standard view: title and activity from the name, key arguments, first lines of the result.
 
-    ``use`` is what this function gave for the same input before, to be used again.
+    ``before`` is what this function gave for the same input, to be used again.
     """
-    title = spec.display_name or words_of(spec.name)
-    rejected = call.phase == "rejected"
-    failed = call.outcome if isinstance(call.outcome, Failed) else None
-    done = call.outcome if isinstance(call.outcome, Done) else None
-    return View(
-        title=title,
-        activity=f"Running {title}",
-        use=use or use_node(spec, call.input),
-        progress=_progress(call),
-        result=None if done is None else done.view or _result(done.content),
-        error=_error(failed) if failed and not rejected else None,
-        rejected=_rejected(failed) if rejected else None,
-        summary=_summary(done, failed),
-    )
+    if before is None:
+        title = spec.display_name or words_of(spec.name)
+        activity, use = f"Running {title}", use_node(spec, call.input)
+    else:
+        title, activity, use = before.title, before.activity, before.use or use_node(spec, call.input)
+    outcome = call.outcome
+    if outcome is None:
+        rejected = _rejected(None) if call.phase == "rejected" else None
+        return View(title=title, activity=activity, use=use, progress=_progress(call), rejected=rejected)
+    if isinstance(outcome, Done):
+        text = text_of(outcome.content)
+        result = outcome.view or _result(text)
+        return View(title=title, activity=activity, use=use, result=result, summary=first_line(text))
+    if not isinstance(outcome, Failed):
+        return View(title=title, activity=activity, use=use)
+    view = View(title=title, activity=activity, use=use, summary=_summary(outcome))
+    if call.phase == "rejected":
+        return replace(view, rejected=_rejected(outcome))
+    return replace(view, error=_error(outcome))
 
 
 def use_node(spec: ToolSpec, input: Mapping[str, Any]) -> Node:
@@ -87,15 +93,14 @@ def _short(value: Any) -> str:
 
 def _progress(call: CallState) -> Node | None:
     news = call.progress
-    if news is None or call.outcome is not None:
+    if news is None:
         return None
     if news.node is not None:
         return news.node
     return Text(news.text, "dim") if news.text else None
 
 
-def _result(content: Content) -> Node | None:
-    text = text_of(content)
+def _result(text: str) -> Node | None:
     lines = text.splitlines()
     if not lines:
         return None
@@ -121,7 +126,5 @@ def _rejected(failed: Failed | None) -> Node:
     return Line((Text("rejected", "warn"), *((Text(f": {reason}", "dim"),) if reason else ())))
 
 
-def _summary(done: Done | None, failed: Failed | None) -> str:
-    if failed is not None:
-        return first_line(f"{failed.code}: {failed.message}")
-    return first_line(text_of(done.content)) if done is not None else ""
+def _summary(failed: Failed) -> str:
+    return first_line(f"{failed.code}: {failed.message}")

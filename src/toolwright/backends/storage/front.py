@@ -32,13 +32,9 @@ class Front:
     ``deliver`` sees to it that ``settle`` is called with the same operations, in order, on the event loop.
     """
 
-    def __init__(
-        self, deliver: Deliver, *, on_wait: Callable[[], None] | None = None, soon: bool = False
-    ) -> None:
-        """``on_wait`` is called whenever somebody begins to wait for entries. With ``soon`` operations are
-        settled when they are delivered."""
+    def __init__(self, deliver: Deliver, *, on_wait: Callable[[], None] | None = None) -> None:
+        """``on_wait`` is called whenever somebody begins to wait for entries."""
         self._deliver = deliver
-        self._soon = soon
         self._on_wait = on_wait
         self._queued: list[AnyOperation] = []
         self._lines: dict[str, _Line] = {}
@@ -72,7 +68,6 @@ class Front:
             return
         if not self._queued:
             asyncio.get_running_loop().call_soon(self.flush)
-        operation.soon = self._soon
         self._queued.append(operation)
 
     def flush(self) -> None:

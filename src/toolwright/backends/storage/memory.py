@@ -60,7 +60,7 @@ class MemoryEvents:
         self._logs: dict[str, _Log] = {}
         self._ledger = Ledger()
         self._held: list[list[AnyOperation]] | None = None
-        self._front = Front(self._deliver, soon=True)
+        self._front = Front(self._deliver)
 
     async def __aenter__(self) -> Self:
         await self.open()
@@ -75,7 +75,7 @@ class MemoryEvents:
 
     async def open(self) -> None:
         """Open again what was closed: everything is still there."""
-        self._front = Front(self._deliver, soon=True)
+        self._front = Front(self._deliver)
 
     async def create(self, card: SessionCard) -> None:
         operation = Create(card)

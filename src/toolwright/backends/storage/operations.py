@@ -32,48 +32,47 @@ class Failure:
 class Operation(Generic[Result]):
     """Something queued. Whoever writes it sets ``failure`` or ``result``; the event loop then settles it."""
 
-    __slots__ = ("_settled", "_waiters", "awaited", "failure", "result", "session_id", "soon")
+    __slots__ = ("_settled", "_waiters", "failure", "result", "session_id")
 
     result: Result
 
     def __init__(self, session_id: str) -> None:
         self.session_id = session_id
         self.failure: Failure | None = None
-        self.soon = False
-        """It is settled once the event loop has come to all that are ready now."""
-        self.awaited = 0
-        """How many wait for it now."""
         self._settled = False
-        self._waiters: list[asyncio.Future[None]] = []
+        self._waiters: list[asyncio.Future[None]] | None = None
+
+    @property
+    def awaited(self) -> bool:
+        """Whether somebody waits for it now."""
+        return bool(self._waiters)
 
     def settle(self) -> None:
         """Let those who wait go on. On the event loop only."""
         self._settled = True
         if self.failure is not None:
             self.failure.operations.append(self)
-        for waiter in self._waiters:
+        for waiter in self._waiters or ():
             if not waiter.done():
                 waiter.set_result(None)
 
     def __await__(self) -> Generator[Any, None, Result]:
         if not self._settled:
-            self.awaited += 1
-            try:
-                yield from self._wait()
-            finally:
-                self.awaited -= 1
+            yield from self._wait()
         if self.failure is not None:
             self.failure.told = True
             raise self.failure.raised()
         return self.result
 
     def _wait(self) -> Generator[Any, None, None]:
-        if self.soon:
-            yield  # all others have their turn; a future would only let the loop come round once more
-        if not self._settled:
-            waiter = asyncio.get_running_loop().create_future()
-            self._waiters.append(waiter)
+        waiter = asyncio.get_running_loop().create_future()
+        if self._waiters is None:
+            self._waiters = []
+        self._waiters.append(waiter)
+        try:
             yield from waiter
+        finally:
+            self._waiters.remove(waiter)
 
 
 class Append(Operation[None]):

@@ -6,6 +6,8 @@ from typing import Any, Final
 
 MOST_ROWS: Final = 128
 """Rows of one statement; with them it has fewer than 999 parameters, which every SQLite can take."""
+_FEW_ROWS: Final = 8
+"""About what a turn of one session leaves: it is written with one statement."""
 
 HEADS = """
     SELECT sessions.id, sessions.number, sessions.epoch, heads.seq, heads.hash
@@ -92,12 +94,13 @@ def in_rows(statement: str, values: Sequence[Any], columns: int) -> Iterator[tup
     """Split flat values over as few statements as there can be, of few different sizes.
 
     Each statement that runs lets go of the interpreter's lock and may wait long to have it back, and each
-    size is prepared once: so sizes are powers of two.
+    size is prepared once: so sizes are powers of two, and any number of few rows.
     """
     start, rows = 0, MOST_ROWS
     while start < len(values):
-        while rows * columns > len(values) - start:
-            rows //= 2
+        left = (len(values) - start) // columns
+        while rows > left:
+            rows = left if left <= _FEW_ROWS else rows // 2
         end = start + rows * columns
         yield with_rows(statement, rows, columns), values[start:end]
         start = end
