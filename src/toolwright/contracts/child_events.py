@@ -4,8 +4,31 @@ from dataclasses import field
 
 from toolwright.contracts.children import Returned
 from toolwright.contracts.content import Content
+from toolwright.contracts.definitions import NO_LIMITS, RunLimits
 from toolwright.contracts.tool import Input
 from toolwright.contracts.values import value
+
+
+@value(frozen=True, kw_only=True)
+class ChildStarted:
+    """A child begins to run: it was made, or it goes on after it had ended."""
+
+    child_id: str
+    agent: str
+    description: str = ""
+    call_id: str | None = None
+    """The call that started it, or that gave it more to do."""
+    background: bool = False
+    """No call waits for it."""
+    name: str = ""
+    reserved: RunLimits = NO_LIMITS
+    """What is set aside for it of what its parent may use, until it ends."""
+    most_chars: int = 32_000
+    """Characters of its last words that its parent reads."""
+    notify: bool = True
+    """Its end is told to the parent, where no call waits for it."""
+    after: int = 0
+    """Number of the last entry of its log by then."""
 
 
 @value(frozen=True, kw_only=True)

@@ -39,12 +39,13 @@ from toolwright.contracts.child_events import (
     ChildCallAnswered,
     ChildCallsLeft,
     ChildClosed,
+    ChildStarted,
     HandedBack,
     LeftCall,
 )
 from toolwright.contracts.children import Returned, Worktree
 from toolwright.contracts.content import Content, TextBlock
-from toolwright.contracts.definitions import NO_LIMITS, AgentDefinition, EnvironmentDefinition, RunLimits
+from toolwright.contracts.definitions import AgentDefinition, EnvironmentDefinition
 from toolwright.contracts.messages import SaidBlock
 from toolwright.contracts.models import (
     NO_USAGE,
@@ -377,28 +378,6 @@ class Compacted:
     tokens_before: int
     usage: Usage = NO_USAGE
     cost: float = 0.0
-
-
-@value(frozen=True, kw_only=True)
-class ChildStarted:
-    """A child begins to run: it was made, or it goes on after it had ended."""
-
-    child_id: str
-    agent: str
-    description: str = ""
-    call_id: str | None = None
-    """The call that started it, or that gave it more to do."""
-    background: bool = False
-    """No call waits for it."""
-    name: str = ""
-    reserved: RunLimits = NO_LIMITS
-    """What is set aside for it of what its parent may use, until it ends."""
-    most_chars: int = 32_000
-    """Characters of its last words that its parent reads."""
-    notify: bool = True
-    """Its end is told to the parent, where no call waits for it."""
-    after: int = 0
-    """Number of the last entry of its log by then."""
 
 
 @value(frozen=True, kw_only=True)
