@@ -151,7 +151,10 @@ class Keeper:
         )
 
     async def settled(self) -> None:
-        """Return once it is connected or given up."""
+        """Return once it is connected or given up, and nobody is about to try it again."""
+        looking = self._looking
+        if looking is not None:
+            await asyncio.wait([looking])
         while not self.is_settled:
             await self._moved.wait()
 
