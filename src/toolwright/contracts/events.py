@@ -39,6 +39,7 @@ from toolwright.contracts.child_events import (
     ChildCallAnswered,
     ChildCallsLeft,
     ChildClosed,
+    ClientNoted,
     HandedBack,
     LeftCall,
 )
@@ -291,7 +292,6 @@ class ResultsSettled:
 class InterruptRequested:
     reason: str = "Interrupted by the user"
     interrupt_id: str = ""
-    """Of the request, where a client gave it one."""
     alone: bool = False
     """Agents that the session has started go on."""
     child_id: str = ""
@@ -434,13 +434,6 @@ class SessionEnded:
     """Nothing more can happen in this session."""
 
     reason: str = ""
-
-
-@value(frozen=True, kw_only=True)
-class ClientNoted:
-    """What its client keeps with the session, in the client's own words. Nothing follows from it here."""
-
-    note: Mapping[str, Any]
 
 
 LoggedEvent = (
