@@ -1,6 +1,8 @@
 """What passes between a child, the session that started it, and that session's client."""
 
+from collections.abc import Mapping
 from dataclasses import field
+from typing import Any
 
 from toolwright.contracts.children import Returned
 from toolwright.contracts.content import Content
@@ -71,3 +73,10 @@ class HandedBack:
     """A child says what came of its work; its run ends with this."""
 
     returned: Returned
+
+
+@value(frozen=True, kw_only=True)
+class ClientNoted:
+    """What its client keeps with the session, in the client's own words. Nothing follows from it here."""
+
+    note: Mapping[str, Any]

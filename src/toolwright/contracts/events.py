@@ -40,6 +40,7 @@ from toolwright.contracts.child_events import (
     ChildCallsLeft,
     ChildClosed,
     ChildStarted,
+    ClientNoted,
     HandedBack,
     LeftCall,
 )
@@ -292,7 +293,6 @@ class ResultsSettled:
 class InterruptRequested:
     reason: str = "Interrupted by the user"
     interrupt_id: str = ""
-    """Of the request, where a client gave it one."""
     alone: bool = False
     """Agents that the session has started go on."""
     child_id: str = ""
@@ -413,13 +413,6 @@ class SessionEnded:
     """Nothing more can happen in this session."""
 
     reason: str = ""
-
-
-@value(frozen=True, kw_only=True)
-class ClientNoted:
-    """What its client keeps with the session, in the client's own words. Nothing follows from it here."""
-
-    note: Mapping[str, Any]
 
 
 LoggedEvent = (
