@@ -12,6 +12,7 @@ from toolwright.sessions.children import ChildLimits
 from toolwright.sessions.rights import Rights
 from toolwright.sessions.state import SessionState
 from toolwright.settings import Loaded
+from toolwright.tools.deferring import OWN
 from toolwright.turns.parts import ModelLookup
 from toolwright.wiring.house import MAIN_AGENT
 from toolwright.wiring.rights import Member
@@ -93,7 +94,7 @@ class HouseStaff:
             rights = self.rights_of(Member(agent=hired, depth=depth, background=background))
         except (RuleError, SettingsError) as problem:
             raise ToolFailure("validation_failed", f"{hired.name} cannot work: {problem}") from problem
-        if hired.tools and not rights.tools:
+        if hired.tools and rights.tools <= OWN:  # what finds tools is of no use without any
             raise ToolFailure(
                 "validation_failed",
                 f"None of the tools of {hired.name} is there for it: {', '.join(hired.tools)}.",

@@ -132,17 +132,17 @@ def test_an_agent_has_all_that_its_session_needs() -> None:
 
 
 def test_modules_add_platform_functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "shop_tools.py").write_text(
+    (tmp_path / "stall_tools.py").write_text(
         "from toolwright import platform_tool\n"
-        "@platform_tool('price_of', read_only=True)\n"
+        "@platform_tool('stall.price_of', read_only=True)\n"
         "def price_of(item: str) -> dict:\n"
         "    return {'item': item, 'price': 3}\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    load_platform_modules(["shop_tools"])
-    sys.modules.pop("shop_tools")
+    load_platform_modules(["stall_tools"])
+    sys.modules.pop("stall_tools")
     fits = {"type": "object", "properties": {"item": {"type": "string"}}, "required": ["item"]}
-    work = {"kind": "platform", "ref": "price_of"}
+    work = {"kind": "platform", "ref": "stall.price_of"}
     keeper = keeper_of(tmp_path / "c", entry("price", implementation=work, input_schema=fits))
     assert keeper.open().problems == ()
     keeper = keeper_of(tmp_path / "d", entry("price", implementation=work))

@@ -56,8 +56,9 @@ def test_list_prints_what_a_model_is_offered() -> None:
     assert names == sorted(names)
     assert {"read", "bash", "task_create"} <= set(names)
     of_sessions = {"task_return", "tool_search", "call_tool"}
-    assert {"todo_write", "http_request"} | of_sessions <= elsewhere
-    assert all("mcp" in name for name in elsewhere - of_sessions - {"todo_write", "http_request"})
+    of_other_toolsets = {"todo_write", "http_request", "send_to_agent"}
+    assert of_other_toolsets | of_sessions <= elsewhere
+    assert all("mcp" in name for name in elsewhere - of_sessions - of_other_toolsets)
     read = next(row for row in rows if row["name"] == "read")
     assert {"read only", "concurrency safe", "always load"} <= set(read["flags"])
 
