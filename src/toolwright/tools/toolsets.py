@@ -47,7 +47,17 @@ def _kept(*names: str) -> Mapping[str, str]:
 
 
 _EIGHT = ("bash", "read", "write", "edit", "glob", "grep", "web_fetch", "web_search")
-_PERSISTENT = MappingProxyType({"bash": MappingProxyType({"persistent": True})})
+_UNREAD = MappingProxyType({"read_before_write": "never"})
+_AS_DOCUMENTED = MappingProxyType(
+    {
+        "bash": MappingProxyType({"persistent": True}),
+        "read": MappingProxyType({"by_range": True}),
+        "grep": MappingProxyType({"lines_only": True}),
+        "write": _UNREAD,
+        "edit": _UNREAD,
+    }
+)
+"""Eight tools with the inputs and rules under which their users know them."""
 TOOLSETS: Mapping[str, Toolset] = MappingProxyType(
     {
         toolset.name: toolset
@@ -57,14 +67,14 @@ TOOLSETS: Mapping[str, Toolset] = MappingProxyType(
                 "agent_toolset_20260401",
                 names=_kept(*_EIGHT),
                 others="absent",
-                options=_PERSISTENT,
+                options=_AS_DOCUMENTED,
             ),
             Toolset("nothing", others="absent"),
             Toolset(
                 "coordinator_20260401",
                 names=_kept(*_EIGHT, "list_agents", "send_to_agent"),
                 others="absent",
-                options=_PERSISTENT,
+                options=_AS_DOCUMENTED,
             ),
             Toolset(
                 "engine",

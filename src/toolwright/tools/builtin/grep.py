@@ -173,7 +173,13 @@ def _summary(data: Mapping[str, Any]) -> str:
 
 
 def build(services: Services, options: Mapping[str, Any]) -> Tool:
-    """Build the tool; the setting ``files.respect_gitignore`` decides about ignored files."""
+    """Build the tool; the setting ``files.respect_gitignore`` decides about ignored files, and the option
+    ``lines_only`` makes the form that only shows lines."""
     files = services.settings.get("files", {})
     respect_ignore = bool(options.get("respect_gitignore", files.get("respect_gitignore", True)))
-    return Grep(program=find_ripgrep(), respect_ignore=respect_ignore)
+    grep = Grep(program=find_ripgrep(), respect_ignore=respect_ignore)
+    if not options.get("lines_only"):
+        return grep
+    from toolwright.tools.short_forms.grep import GrepLines
+
+    return GrepLines(grep)

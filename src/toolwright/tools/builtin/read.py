@@ -45,8 +45,10 @@ class Read(ToolClass):
         search_hint="open view show file contents text image pdf notebook",
     )
 
-    def __init__(self, *, most_tokens: int = MOST_TOKENS) -> None:
+    def __init__(self, *, most_tokens: int = MOST_TOKENS, going_on: str = "offset={line}") -> None:
+        """``going_on``: how a model asks for what follows, from a ``{line}`` on."""
         self._most_tokens = most_tokens
+        self._going_on = going_on
 
     def traits(self, input: Input) -> Traits:
         touched = Touch("path", input["file_path"])
@@ -97,7 +99,7 @@ class Read(ToolClass):
             workspace.read_state.put(path, ReadMark(mark.version, mark.whole))
             return Done(_unchanged(path), data={"type": "unchanged", "path": path})
         workspace.read_state.put(path, with_range(mark, page.version, (page.first, page.last), page.total))
-        notices = [text for text in (_notice(page), page.encoding.note) if text]
+        notices = [text for text in (_notice(page, self._going_on), page.encoding.note) if text]
         data = {
             "type": "text",
             "path": path,
@@ -136,10 +138,15 @@ class Read(ToolClass):
 
 
 def build(services: Services, options: Mapping[str, Any]) -> Tool:
-    """Make the tool. The option or environment variable for tokens bounds the text of one result."""
+    """Make the tool. The option or environment variable for tokens bounds the text of one result;
+    ``by_range`` makes the form that takes a range of lines."""
     environ = services.environ
     given = options.get("most_tokens", environ.get(TOKENS_VARIABLE, environ.get(_LONGER_VARIABLE)))
-    return Read(most_tokens=_tokens(given))
+    if not options.get("by_range"):
+        return Read(most_tokens=_tokens(given))
+    from toolwright.tools.short_forms.read import ReadRange
+
+    return ReadRange(most_tokens=_tokens(given))
 
 
 def _tokens(given: object) -> int:
@@ -213,7 +220,7 @@ def _unchanged(path: str) -> str:
     return f"{path} is unchanged since these lines were read; the earlier result still holds."
 
 
-def _notice(page: Page) -> str:
+def _notice(page: Page, going_on: str) -> str:
     if page.total == 0:
         return "The file is empty (0 lines)."
     if not page.lines:
@@ -221,7 +228,8 @@ def _notice(page: Page) -> str:
     if page.total is not None and page.last >= page.total:
         return ""
     of = f" of {page.total}" if page.total is not None else ""
-    return f"PARTIAL: lines {page.first}-{page.last}{of} are shown. Continue with offset={page.last + 1}."
+    following = going_on.format(line=page.last + 1)
+    return f"PARTIAL: lines {page.first}-{page.last}{of} are shown. Continue with {following}."
 
 
 def _summary(data: Mapping[str, Any]) -> str:

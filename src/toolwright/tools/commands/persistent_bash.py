@@ -33,6 +33,7 @@ class PersistentBash(ToolClass):
         result_limit=30_000,
         preview="head_tail",
         timeout=None,
+        input_aliases={"timeout": "timeout_ms"},
         search_hint="run shell command terminal program execute build test",
     )
 
@@ -60,7 +61,7 @@ class PersistentBash(ToolClass):
         *,
         command: Annotated[str, Field(max_length=_LONGEST)] | None = None,
         restart: bool = False,
-        timeout: Annotated[int, Field(ge=1)] | None = None,
+        timeout_ms: Annotated[int, Field(ge=0)] | None = None,
         description: Annotated[str, Field(max_length=500)] = "",
     ) -> Outcome:
         del description
@@ -68,7 +69,7 @@ class PersistentBash(ToolClass):
             if restart or command is None:
                 await self._shell.end()
                 return Done(_RESTARTED.format(ctx.workspace.cwd))
-            seconds = self._setup.seconds(timeout)
+            seconds = self._setup.seconds(timeout_ms or None)
             written = await self._shell.run(command, ctx, seconds)
         new_cwd, _ = await anyio.to_thread.run_sync(next_cwd, ctx.workspace, written.cwd or None)
         ending = _ending(command, written, ctx, seconds, new_cwd)

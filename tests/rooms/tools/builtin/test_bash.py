@@ -684,7 +684,7 @@ async def test_a_persistent_shell_is_started_again(world: World, session: Callab
 
 
 async def test_a_persistent_shell_ends_when_time_is_over(world: World, session: Callable[..., Any]) -> None:
-    outcome = failed(await session(command="NAME=value; echo so far; sleep 600", timeout=200))
+    outcome = failed(await session(command="NAME=value; echo so far; sleep 600", timeout_ms=200))
     note = f"The session was ended. The next command starts a new one in {world.folder}."
     assert outcome.content == f"Timed out after 0.2 s and was ended.\nso far\n{note}"
     assert said(await session(command='echo "[$NAME]"')) == "[]\n"
@@ -724,7 +724,7 @@ def test_the_persistent_shell_runs_alone(tmp_path: Path) -> None:
     traits = tool.traits({"command": "ls"})
     assert (traits.read_only, traits.concurrency_safe, traits.command) == (True, False, "ls")
     assert tool.traits({"restart": True}).pre_approved
-    assert set(tool.spec.input_schema["properties"]) == {"command", "restart", "timeout", "description"}
+    assert set(tool.spec.input_schema["properties"]) == {"command", "restart", "timeout_ms", "description"}
 
 
 _: Egress = NoEgress()
