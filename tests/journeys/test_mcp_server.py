@@ -82,6 +82,40 @@ def text(result: CallToolResult) -> str:
     return "\n".join(block.text for block in result.content if isinstance(block, TextContent))
 
 
+# --- skills -------------------------------------------------------------------------------------
+
+
+def put_skills(project: Path) -> None:
+    """Of the user: one to read, and one that runs as a call."""
+    folder = project.parent / "home/.config/toolwright/skills"
+    (folder / "letters").mkdir(parents=True)
+    front = "---\nname: letters\ndescription: Writes letters.\n---\n"
+    (folder / "letters" / "SKILL.md").write_text(front + "Write kindly.")
+    (folder / "shout").mkdir()
+    about = {"description": "Says it loudly.", "expose_as_tool": True, "read_only": True}
+    (folder / "shout" / "skill.json").write_text(json.dumps(about))
+    script = "import json, sys\nprint(json.load(sys.stdin)['words'].upper())\n"
+    (folder / "shout" / "script.py").write_text(script)
+
+
+@pytest.mark.sandbox
+@MODES
+async def test_skills_are_found_read_and_run_as_tools(project: Path, mode: str) -> None:
+    put_skills(project)
+    async with client(project, mode=mode) as it:
+        assert {"skill", "skill_search", "shout"} <= {one.name for one in (await it.list_tools()).tools}
+        assert "letters" in text(await it.call_tool("skill_search", {"query": "letters"}))
+        assert "Write kindly." in text(await it.call_tool("skill", {"skill": "letters"}))
+        loud = await it.call_tool("shout", {"words": "hello"})
+        assert (text(loud).strip(), loud.is_error) == ("HELLO", False)
+
+
+async def test_skills_can_be_left_out(project: Path) -> None:
+    put_skills(project)
+    async with client(project, offering=Offering(agents=False, skills=False)) as it:
+        assert not {"skill", "skill_search", "shout"} & {one.name for one in (await it.list_tools()).tools}
+
+
 # --- tools --------------------------------------------------------------------------------------
 
 

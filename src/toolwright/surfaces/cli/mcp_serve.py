@@ -27,6 +27,7 @@ Names = Annotated[
     list[str] | None, typer.Option("--tool", metavar="NAME", help="Offer only these built-in tools.")
 ]
 Agents = Annotated[bool, typer.Option("--agents/--no-agents", help="Offer agents as tools and prompts.")]
+Skills = Annotated[bool, typer.Option("--skills/--no-skills", help="Offer skills as tools.")]
 ModelName = Annotated[str, typer.Option("--model", help="The model of agents that name none.")]
 
 
@@ -40,6 +41,7 @@ def serve(
     tool: Names = None,
     tools: Modules = None,
     agents: Agents = True,
+    skills: Skills = True,
     model: ModelName = "",
     mode: Mode = "",
     allow: Allow = None,
@@ -57,6 +59,7 @@ def serve(
         names=None if tool is None else tuple(tool),
         modules=tuple(tools or ()),
         agents=agents,
+        skills=skills,
         model=model,
         mode=mode,
         allow=tuple(allow or ()),

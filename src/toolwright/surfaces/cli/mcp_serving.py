@@ -28,6 +28,7 @@ class Asked:
     names: tuple[str, ...] | None
     modules: tuple[str, ...]
     agents: bool
+    skills: bool
     model: str
     mode: str
     allow: tuple[str, ...]
@@ -46,6 +47,7 @@ def run(asked: Asked) -> None:
         tools=tuple(tool for module in asked.modules for tool in tools_of(module)),
         builtins=_names(asked.names),
         agents=asked.agents,
+        skills=asked.skills,
         bypass_enabled=asked.mode == "bypassPermissions",
     )
     asyncio.run(_serve(loaded, offering, asked.model))

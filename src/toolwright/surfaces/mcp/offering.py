@@ -47,13 +47,15 @@ class PromptSource(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offering:
-    """What a server offers. Skills and other kinds of tools are handed in as ``tools``."""
+    """What a server offers."""
 
     tools: tuple[Tool, ...] = ()
     builtins: Collection[str] | None = None
     """Canonical names of built-in tools; None means all, an empty one none."""
     agents: bool = True
     """Whether the agents of the project are offered as tools and prompts."""
+    skills: bool = True
+    """Whether the skills of the project are offered: to read, and those that run as tools of their own."""
     resources: tuple[ResourceSource, ...] = ()
     prompts: tuple[PromptSource, ...] = ()
     bypass_enabled: bool = False

@@ -244,6 +244,7 @@ def _still_waiting(request: ApprovalRequest) -> CallResult:
 def _house(loaded: "Loaded", offering: Offering, agents: tuple[Tool, ...], news: News) -> "House":
     from toolwright.settings import SETTINGS_FOLDER
     from toolwright.wiring import Wanted, build
+    from toolwright.wiring.skills import SessionSkills, project_skills
 
     session = new_id("mcp")
     wanted = Wanted(
@@ -254,6 +255,7 @@ def _house(loaded: "Loaded", offering: Offering, agents: tuple[Tool, ...], news:
         approver=AskClient(),
         sink=news,
         told=TOLD,
+        skills=SessionSkills(project_skills(loaded)) if offering.skills else None,
         bypass_enabled=offering.bypass_enabled,
     )
     return build(loaded, wanted)
