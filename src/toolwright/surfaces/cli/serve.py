@@ -49,6 +49,7 @@ def serve(
 ) -> None:
     """Serve."""
     from toolwright.surfaces.engine_variables import grace_of
+    from toolwright.surfaces.http.log_lines import level_of, telling
     from toolwright.surfaces.http.serving import serve as serving
     from toolwright.surfaces.server_settings import Serving
 
@@ -65,7 +66,8 @@ def serve(
         watch=watch,
         grace=grace_of(environ),
     )
-    asyncio.run(serving(asked, ready=_ready))
+    with telling(level_of(environ)):
+        asyncio.run(serving(asked, ready=_ready))
 
 
 def _dotenv() -> dict[str, str]:

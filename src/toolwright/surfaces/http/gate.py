@@ -5,6 +5,7 @@ Everything that goes wrong behind the gate is put into words by the dialect of t
 
 import logging
 import secrets
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,6 +19,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from toolwright.surfaces.http.access import Caller, Door
+from toolwright.surfaces.http.log_lines import FIELDS
 from toolwright.surfaces.http.problems import Problem, from_status, problem_of
 
 log = logging.getLogger(__name__)
@@ -78,6 +80,8 @@ class Gate:
             await visit.told(problem)(scope, receive, visit.send)
         else:
             await self._app(scope, receive, visit.send)
+        finally:
+            visit.note(scope)
 
     async def _admit(self, scope: Scope, visit: "_Visit") -> None:
         headers = Headers(scope=scope)
@@ -114,6 +118,8 @@ class _Visit:
         self.number = number
         self.dialect = dialect
         self._send = send
+        self._status = 0
+        self._began = time.monotonic()
 
     def told(self, problem: Problem) -> Response:
         """Return the answer that tells a problem in the words of the dialect."""
@@ -126,11 +132,29 @@ class _Visit:
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
+            self._status = message["status"]
             there = {name for name, _ in message.get("headers", ())}
             added = [(name, value) for name, value in _SAFE_HEADERS if name not in there]
             own = (b"request-id", self.number.encode())
             message = {**message, "headers": [*message.get("headers", ()), own, *added]}
         await self._send(message)
+
+    def note(self, scope: Scope) -> None:
+        """Log what became of the request. Its query is left out: clients put all kinds of things there."""
+        if not log.isEnabledFor(logging.INFO):
+            return
+        caller: Caller | None = scope["state"].get("caller")
+        fields = {
+            "request_id": self.number,
+            "dialect": self.dialect.name,
+            "method": scope["method"],
+            "path": scope["path"],
+            "status": self._status,
+            "ms": round((time.monotonic() - self._began) * 1000, 1),
+        }
+        if caller is not None:
+            fields |= {"key_id": caller.key.key_id, "workspace": caller.workspace}
+        log.info("request", extra={FIELDS: fields})
 
 
 async def tell(request: Request, error: Exception) -> Response:

@@ -15,6 +15,7 @@ from toolwright.contracts.errors import ToolwrightError
 from toolwright.contracts.storage import StoreUnavailable, UnknownSession
 from toolwright.surfaces.http.access import Door
 from toolwright.surfaces.http.gate import Dialect, Gate, bearer, caller_of, tell
+from toolwright.surfaces.http.log_lines import FIELDS
 from toolwright.surfaces.http.problems import FAILED, Problem
 from toolwright.surfaces.http.reading import flag, json_body, listed, moment, number, written_time
 from toolwright.testing import FakeClock
@@ -250,3 +251,19 @@ async def test_a_parameter_out_of_its_bounds_is_named(house: House, query: str) 
     answer = await house.client.get(f"/query?{query}", headers={"x-api-key": written})
     assert answer.status_code == 400
     assert query.partition("=")[0] in answer.json()["plain"]
+
+
+async def test_every_request_is_logged_without_its_query_and_its_key(
+    house: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "toolwright.surfaces.http.gate")
+    key, written = await house.keys.create()
+    await house.client.get("/whose?token=hidden", headers={"x-api-key": written})
+    await house.client.get("/whose", headers={"x-api-key": "wrong"})
+    told = [record.__dict__[FIELDS] for record in caplog.records if record.message == "request"]
+    assert [(one["method"], one["path"], one["status"]) for one in told] == [
+        ("GET", "/whose", 200),
+        ("GET", "/whose", 401),
+    ]
+    assert (told[0]["key_id"], "key_id" in told[1]) == (key.key_id, False)
+    assert not {"hidden", written, "wrong"} & set(str(told).replace("'", " ").split())
