@@ -8,7 +8,7 @@ import logging
 import queue
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from logging.handlers import QueueHandler, QueueListener
 from typing import Any, Final, TextIO
@@ -24,6 +24,8 @@ FIELDS: Final = "fields"
 """What a record carries beside its text: ``log.info("...", extra={FIELDS: {...}})``."""
 _OURS: Final = "toolwright"
 _MOST_WAITING: Final = 10_000
+_PATIENCE: Final = 2.0
+"""Seconds in which what is left at the end should have been written."""
 
 
 class JsonLines(logging.Formatter):
@@ -56,6 +58,18 @@ class _Waiting(QueueHandler):
             return  # whoever reads is stuck: the server goes on without being heard
 
 
+class _Writing(QueueListener):
+    """Writes what is waiting, in a thread of its own."""
+
+    def stop(self) -> None:
+        """Wait a little for what is left: a reader that is stuck does not hold up the end of the server."""
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            with suppress(queue.Full):
+                self.enqueue_sentinel()
+            thread.join(_PATIENCE)
+
+
 def level_of(environ: Mapping[str, str]) -> int:
     """Return the level that the environment asks for. May raise SettingsError."""
     name, written = next(((name, environ[name]) for name in VARIABLES if environ.get(name)), ("", "INFO"))
@@ -71,7 +85,7 @@ def telling(level: int, stream: TextIO | None = None) -> Iterator[None]:
     writer.setFormatter(JsonLines())
     waiting: queue.Queue[Any] = queue.Queue(_MOST_WAITING)
     handler, root, ours = _Waiting(waiting), logging.getLogger(), logging.getLogger(_OURS)
-    listener = QueueListener(waiting, writer)
+    listener = _Writing(waiting, writer)
     before = ours.level
     root.addHandler(handler)
     ours.setLevel(level)

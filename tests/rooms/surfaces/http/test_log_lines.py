@@ -3,11 +3,13 @@
 import io
 import json
 import logging
+import threading
 from typing import Any
 
 import pytest
 
 from toolwright.contracts.errors import SettingsError
+from toolwright.surfaces.http import log_lines
 from toolwright.surfaces.http.log_lines import FIELDS, level_of, telling
 
 LOG = logging.getLogger("toolwright.somewhere")
@@ -48,6 +50,22 @@ def test_libraries_are_not_heard_below_warnings_whatever_the_level() -> None:
     lines = told(logging.DEBUG)
     assert [line["level"] for line in lines] == ["DEBUG", "INFO", "WARNING", "ERROR"]
     assert "secret" not in json.dumps(lines)
+
+
+def test_a_reader_that_is_stuck_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_lines, "_PATIENCE", 0.0)
+    let_go = threading.Event()
+
+    class Stuck(io.StringIO):
+        def write(self, text: str, /) -> int:
+            let_go.wait()
+            return super().write(text)
+
+    with telling(logging.INFO, stream := Stuck()):
+        for number in range(20_000):
+            LOG.info("%d", number)
+    assert stream.getvalue() == ""
+    let_go.set()
 
 
 def test_nothing_stays_behind() -> None:
