@@ -76,18 +76,8 @@ class SandboxSettings(_Section):
 class PackageSettings(_Section):
     """Where the package managers of sessions find what an environment asks for."""
 
-    hosts: tuple[str, ...] = (
-        "packages.example.com",
-        "files.example.com",
-        "*.example.org",
-        "crates.example",
-        "*.crates.example",
-        "gems.example",
-        "*.gems.example",
-        "proxy.go.example",
-        "sum.go.example",
-    )
-    """May be reached where an environment allows package managers."""
+    hosts: tuple[str, ...] = ()
+    """Where packages come from: reached where an environment allows package managers."""
     environ: dict[str, str] = {}
     """Variables for package managers: a mirror, for example."""
 

@@ -30,6 +30,7 @@ _DONE: Final = "installed.json"
 _WITHIN: Final = 600.0
 _SHOWN: Final = 1_500
 _LIMITS: Final = Limits(processes=512, cpu_seconds=1_200, output_kept=256 * 1024)
+_NO_HOSTS: Final = "packages.hosts in the settings of the server names no host that they could come from"
 _NEEDS_ROOT: Final = (
     "it installs into the machine and needs its root, which sessions are not given. Have it installed where "
     "the engine runs"
@@ -117,6 +118,8 @@ class Installing:
         manager = _MANAGERS.get(name)
         if manager is None:
             return _NEEDS_ROOT
+        if self.environment.network != "open" and not self._hosts:
+            return _NO_HOSTS
         own = os.path.join(self.folder, name)
         named = [f"{package}{manager.suffix}" if "@" not in package else package for package in packages]
         try:
@@ -148,7 +151,11 @@ class Installing:
     def _network(self) -> NetworkAccess:
         if self.environment.network == "open":
             return NetworkAccess("public")
-        return NetworkAccess("hosts", (*self.settings.hosts, *self.environment.hosts))
+        return NetworkAccess("hosts", self._hosts)
+
+    @property
+    def _hosts(self) -> tuple[str, ...]:
+        return (*self.settings.hosts, *self.environment.hosts)
 
 
 async def _run(sandbox: Sandbox, command: Command) -> str:

@@ -76,7 +76,7 @@ def network(**more: Any) -> dict[str, Any]:
         ({"type": "cloud"}, "hello there"),
         (network(allowed_hosts=["127.0.0.1"]), "hello there"),
         (network(allowed_hosts=["example.com"]), "403"),
-        (network(allow_package_managers=True), "403"),
+        (network(allow_package_managers=True), "Error"),
         (network(), "Error"),
     ],
     ids=["unrestricted", "listed", "another", "packages", "nobody"],
@@ -237,3 +237,16 @@ async def test_packages_that_are_not_to_be_had_leave_the_session_at_work(tmp_pat
             [error] = [one["error"] for one in events if one["type"] == "session.error"]
             assert "no-such-words could not be installed" in error["message"]
             assert events[-1]["stop_reason"] == {"type": "end_turn"}
+
+
+async def test_limited_packages_without_a_host_to_come_from_say_which_setting_is_missing(
+    tmp_path: Path,
+) -> None:
+    packages = {"type": "packages", "pip": ["little-words"]}
+    config = {**network(allow_package_managers=True), "packages": packages}
+    async with serving(tmp_path, ["Done."], **LOOPBACK) as server:
+        session_id = await session_in(server, config)
+        events = await until_idle(server, session_id, "Go.")
+        [error] = [one["error"] for one in events if one["type"] == "session.error"]
+        assert "packages.hosts" in error["message"]
+        assert events[-1]["stop_reason"] == {"type": "end_turn"}

@@ -562,7 +562,7 @@ def test_the_operator_may_name_commands_to_be_warned_of(tmp_path: Path) -> None:
     ("hosts", "access"),
     [
         ((), NetworkAccess()),
-        (("packages.example.com",), NetworkAccess("hosts", ("packages.example.com",))),
+        (("packages.example",), NetworkAccess("hosts", ("packages.example",))),
         (("*",), NetworkAccess("public")),
     ],
 )
