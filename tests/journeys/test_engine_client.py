@@ -50,8 +50,7 @@ async def served(folder: Path, answers: Iterable[Any]) -> AsyncIterator[str]:
     )
     try:
         address = await address_said(started)
-        if not await anyio.to_thread.run_sync(lambda: speaks_engine(address)):
-            pytest.skip("toolwright serve does not speak the Engine API")
+        assert await anyio.to_thread.run_sync(lambda: speaks_engine(address))
         yield address
     finally:
         if started.returncode is None:
